@@ -1,0 +1,204 @@
+"""From rows to a weighted neighbour graph, and from new rows to their place in it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, field, fields, replace
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.exceptions import GraphWarning, InputError
+from fewfold.graph.laplacian import components
+from fewfold.graph.neighbors import Neighbors, nearest_neighbors
+from fewfold.graph.weights import (
+    as_matrix,
+    directed_weights,
+    heat_bandwidth,
+    local_scales,
+    symmetrize,
+)
+
+PLAIN_METRICS = ("euclidean", "cosine", "precomputed")
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """How a neighbour graph is built; the fields are the keys of a config's ``graphs`` entry.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        Neighbours kept per point.
+    metric : str
+        "euclidean", "cosine", "precomputed", or a name of `fewfold.graph.rerank`
+        ("deformation", "tangent", ...), which re-ranks candidates.
+    method : {"exact", "approximate"}
+        How (candidate) neighbours are searched.
+    weights, bandwidth : see `fewfold.graph.weights.directed_weights`
+    symmetrize : {"union", "mutual", "mean"}
+    canonicalize : list of str
+        Canonical forms applied to each row before the search ("center", "deskew", ...).
+    image_shape : list of int, optional
+        Shape of one row seen as an image (or signal), for canonical forms and metrics.
+    candidates : int
+        Candidates per point that a re-ranking metric looks at.
+    candidate_dims : int
+        Principal components in which the candidates are searched (0: all features).
+    metric_options : dict
+        Options of the re-ranking metric.
+    """
+
+    n_neighbors: int = 10
+    metric: str = "euclidean"
+    method: str = "exact"
+    weights: str = "self_tuning"
+    bandwidth: float | None = None
+    symmetrize: str = "union"
+    canonicalize: list = field(default_factory=list)
+    image_shape: list | None = None
+    candidates: int = 30
+    candidate_dims: int = 60
+    metric_options: dict = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, settings: dict) -> GraphSettings:
+        """Make settings from a plain dict, refusing unknown keys."""
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(settings) - known)
+        if unknown:
+            raise InputError(
+                f"Unknown graph settings {unknown}. Allowed: {', '.join(sorted(known))}."
+            )
+        return cls(**settings)
+
+    def to_dict(self) -> dict:
+        """Return a plain dict, as stored in a graph file."""
+        return asdict(self)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the search needs neither canonical forms nor re-ranking."""
+        return self.metric in PLAIN_METRICS and not self.canonicalize
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """A weighted neighbour graph, with what is needed to attach new points to it.
+
+    Attributes
+    ----------
+    W : csr_array of shape (n, n)
+        Symmetric weights, empty diagonal.
+    neighbors : Neighbors
+    settings : GraphSettings
+    scales : ndarray of shape (n,)
+        Each point's distance to its last neighbour.
+    bandwidth : float
+        Width of the heat kernel (used by ``weights="heat"`` only).
+    n_components : int
+    component : ndarray of shape (n,)
+        Each point's connected component, 0 the largest.
+    isolated : ndarray
+        Points without any edge.
+    """
+
+    W: sparse.csr_array
+    neighbors: Neighbors
+    settings: GraphSettings
+    scales: np.ndarray
+    bandwidth: float
+    n_components: int
+    component: np.ndarray
+    isolated: np.ndarray
+
+
+def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progress=None):
+    """Search neighbours as the settings say; arguments as in `nearest_neighbors`."""
+    if settings.is_plain:
+        return nearest_neighbors(
+            X,
+            settings.n_neighbors,
+            query=query,
+            rows=rows,
+            metric=settings.metric,
+            method=settings.method,
+            progress=progress,
+        )
+    # Needs compiled code and transforms: loaded only by graphs that ask for it.
+    from fewfold.graph.rerank import find_invariant_neighbors
+
+    return find_invariant_neighbors(X, settings, query=query, rows=rows, progress=progress)
+
+
+def graph_from_neighbors(neighbors: Neighbors, settings: GraphSettings) -> NeighborGraph:
+    """Weigh and symmetrise found neighbours, and look at the graph's components."""
+    n = len(neighbors.indices)
+    neighbors = neighbors.first(min(settings.n_neighbors, neighbors.indices.shape[1]))
+    bandwidth = settings.bandwidth or heat_bandwidth(neighbors)
+    scales = local_scales(neighbors)
+    values = directed_weights(neighbors, settings.weights, bandwidth=bandwidth)
+    W = symmetrize(as_matrix(neighbors, values, n), settings.symmetrize)
+    count, component = components(W)
+    isolated = np.flatnonzero(np.diff(W.indptr) == 0)
+    if len(isolated):
+        warnings.warn(
+            f"{len(isolated)} of {n} samples have no neighbour in the graph (first: row "
+            f"{isolated[0]}). Raise n_neighbors, or use symmetrize: union.",
+            GraphWarning,
+            stacklevel=2,
+        )
+    return NeighborGraph(W, neighbors, settings, scales, bandwidth, count, component, isolated)
+
+
+def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **changes):
+    """Build the neighbour graph of the rows of ``X``.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    settings : GraphSettings, optional
+    progress : callable, optional
+        Called with the number of rows finished.
+    **changes
+        Settings that differ from ``settings`` (or from the defaults).
+
+    Returns
+    -------
+    NeighborGraph
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = build_graph(np.arange(6.0)[:, None], n_neighbors=2)
+    >>> graph.n_components, graph.W.shape
+    (1, (6, 6))
+    """
+    settings = replace(settings or GraphSettings(), **changes)
+    return graph_from_neighbors(find_neighbors(X, settings, progress=progress), settings)
+
+
+def extension_weights(graph: NeighborGraph, neighbors: Neighbors) -> sparse.csr_array:
+    """Weigh the neighbours that new points have among a graph's points.
+
+    Returns
+    -------
+    csr_array of shape (n_new, n)
+        Weights by the graph's own rule, bandwidth and local scales.
+    """
+    values = directed_weights(
+        neighbors,
+        graph.settings.weights,
+        bandwidth=graph.bandwidth,
+        scales=graph.scales,
+    )
+    # A point far from everything still gets its relative weights: scale before exp underflows.
+    weak = values.max(axis=1) < 1e-200
+    values[weak] = 1.0
+    return as_matrix(neighbors, values, graph.W.shape[0])
+
+
+def extend_graph(graph: NeighborGraph, X, X_new, *, progress=None) -> sparse.csr_array:
+    """Attach new rows to a graph built on ``X``: search, then `extension_weights`."""
+    neighbors = find_neighbors(X, graph.settings, query=X_new, progress=progress)
+    return extension_weights(graph, neighbors)

@@ -1,0 +1,253 @@
+"""Nearest neighbours in Euclidean or cosine distance, exact or approximate, by faiss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.exceptions import InputError
+
+METRICS = ("euclidean", "cosine", "precomputed")
+METHODS = ("exact", "approximate")
+
+# Rows sent to faiss in one call: large enough for full-speed matrix products, small enough
+# that a progress bar moves and that memory stays near block x n floats.
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The nearest rows of each query row, closest first, the row itself left out.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n_queries, n_neighbors), int64
+    distances : ndarray of shape (n_queries, n_neighbors), float32
+    recall : float or None
+        Share of the true neighbours found, measured on a sample; None for an exact search.
+    """
+
+    indices: np.ndarray
+    distances: np.ndarray
+    recall: float | None = None
+
+    def first(self, k: int) -> Neighbors:
+        """Return the ``k`` nearest of these neighbours."""
+        if k > self.indices.shape[1]:
+            raise InputError(
+                f"n_neighbors={k} asked of a search that kept {self.indices.shape[1]}. "
+                "Search again with more neighbours."
+            )
+        return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
+
+
+def nearest_neighbors(
+    X,
+    n_neighbors: int,
+    *,
+    query=None,
+    rows: slice | None = None,
+    metric: str = "euclidean",
+    method: str = "exact",
+    n_probes: int | None = None,
+    random_state: int = 0,
+    progress=None,
+) -> Neighbors:
+    """Find the nearest rows of ``X`` for each query row.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+        The rows searched. With ``metric="precomputed"``, a square matrix of distances.
+    n_neighbors : int
+        How many neighbours to return, the row itself not counted.
+    query : array of shape (n_queries, n_features), optional
+        New rows. Without it the rows of ``X`` are the queries, and are not their own neighbours.
+    rows : slice, optional
+        Only these rows of ``X`` are queries (one tile of a larger search).
+    metric : {"euclidean", "cosine", "precomputed"}
+        Cosine distance is ``1 - cos``; rows of zeros are at distance 1 from everything.
+    method : {"exact", "approximate"}
+        "approximate" uses an inverted file index; its recall is measured and returned.
+    n_probes : int, optional
+        Lists visited by the approximate search; by default 5 % of the lists, at least 16.
+    random_state : int
+        Seed of the approximate index and of the recall sample.
+    progress : callable, optional
+        Called with the number of query rows finished since the last call.
+
+    Returns
+    -------
+    Neighbors
+
+    Notes
+    -----
+    The exact search costs O(n_queries * n_samples * n_features). Ties are broken by row number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1).indices.ravel().tolist()
+    [1, 0, 1]
+    """
+    _check_choice("metric", metric, METRICS)
+    _check_choice("method", method, METHODS)
+    n = X.shape[0]
+    available = n - 1 if query is None else n
+    if not 1 <= n_neighbors <= available:
+        raise InputError(
+            f"n_neighbors={n_neighbors} with {n} samples: allowed are 1 to {available}. "
+            "Lower n_neighbors or give more samples."
+        )
+    if metric == "precomputed":
+        return _from_distances(X, n_neighbors, query, rows)
+    if sparse.issparse(X):
+        return _sparse_search(X, n_neighbors, query, rows, metric, progress)
+    base = _rows_for(X, metric)
+    if query is None:
+        rows = rows or slice(0, n)
+        wanted = base[rows]
+        own = np.arange(n)[rows]
+    else:
+        wanted, own = _rows_for(query, metric), None
+    index, is_exact = _build_index(base, method, n_probes, random_state)
+    found = _search(index, wanted, n_neighbors, own, progress)
+    recall = None
+    if not is_exact:
+        recall = _measure_recall(base, wanted, own, n_neighbors, found[0], random_state)
+    return Neighbors(found[0], _to_distance(found[1], metric), recall)
+
+
+def _check_choice(name, value, allowed):
+    if value not in allowed:
+        raise InputError(f"{name}={value!r} is unknown. Choose one of {', '.join(allowed)}.")
+
+
+def _rows_for(X, metric):
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    if metric == "cosine":
+        norms = np.linalg.norm(X, axis=1, keepdims=True)
+        X = X / np.where(norms > 0, norms, 1)
+    return X
+
+
+def _to_distance(squared, metric):
+    # Between unit vectors |a-b|^2 = 2 (1 - cos): one index serves both metrics.
+    squared = np.maximum(squared, 0)
+    return squared / 2 if metric == "cosine" else np.sqrt(squared)
+
+
+def _build_index(base, method, n_probes, seed):
+    import faiss
+
+    n, d = base.shape
+    n_lists = int(4 * np.sqrt(n))
+    if method == "exact" or n < 40 * 16:
+        index = faiss.IndexFlatL2(d)
+        index.add(base)
+        return index, True
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
+    index.cp.seed = seed
+    index.train(base)
+    index.add(base)
+    index.nprobe = n_probes or max(16, n_lists // 20)
+    return index, False
+
+
+def _search(index, wanted, k, own, progress):
+    m = len(wanted)
+    indices = np.empty((m, k), np.int64)
+    squared = np.empty((m, k), np.float32)
+    extra = 0 if own is None else 1
+    for start in range(0, m, _BLOCK_ROWS):
+        block = slice(start, min(start + _BLOCK_ROWS, m))
+        # With duplicated rows the row itself need not come first, so look for it by number.
+        d2, found = index.search(wanted[block], k + extra)
+        if own is not None:
+            d2, found = _drop_self(d2, found, own[block])
+        indices[block], squared[block] = _order(d2, found)
+        if progress is not None:
+            progress(block.stop - block.start)
+    return indices, squared
+
+
+def _drop_self(d2, found, own):
+    is_self = found == own[:, None]
+    # A row not found among its own neighbours (more duplicates than asked for): drop the last.
+    is_self[~is_self.any(axis=1), -1] = True
+    keep = ~is_self
+    shape = (len(found), found.shape[1] - 1)
+    return d2[keep].reshape(shape), found[keep].reshape(shape)
+
+
+def _order(d2, found):
+    """Sort each row by distance, then by row number: the result does not depend on threads."""
+    order = np.lexsort((found, d2), axis=1)
+    return np.take_along_axis(found, order, 1), np.take_along_axis(d2, order, 1)
+
+
+def _measure_recall(base, wanted, own, k, found, seed, sample=500):
+    rng = np.random.default_rng(seed)
+    pick = rng.choice(len(wanted), min(sample, len(wanted)), replace=False)
+    exact, _ = _build_index(base, "exact", None, seed)
+    true, _ = _search(exact, wanted[pick], k, None if own is None else own[pick], None)
+    hits = sum(len(np.intersect1d(a, b)) for a, b in zip(true, found[pick]))
+    return hits / true.size
+
+
+def _from_distances(D, k, query, rows):
+    if query is None:
+        if D.shape[0] != D.shape[1]:
+            raise InputError(
+                f"metric='precomputed' needs a square matrix of distances, got {D.shape}. "
+                "Give distances between all samples, or the features with another metric."
+            )
+        rows = rows or slice(0, len(D))
+        D = np.array(D[rows], dtype=np.float64)
+        D[np.arange(len(D)), np.arange(*rows.indices(D.shape[1]))] = np.inf
+    else:
+        D = np.asarray(query, dtype=np.float64)
+    part = np.argpartition(D, k - 1, axis=1)[:, :k]
+    found, d = part, np.take_along_axis(D, part, 1)
+    order = np.lexsort((found, d), axis=1)
+    return Neighbors(
+        np.take_along_axis(found, order, 1),
+        np.take_along_axis(d, order, 1).astype(np.float32),
+    )
+
+
+def _sparse_search(X, k, query, rows, metric, progress):
+    """Exact search between sparse rows: products of sparse blocks, text stays sparse."""
+    from sklearn.preprocessing import normalize
+
+    # scikit-learn keeps the container it is given (matrix or array); work on arrays only.
+    prepare = normalize if metric == "cosine" else (lambda M: M)
+    base = sparse.csr_array(prepare(sparse.csr_array(X).astype(np.float32)))
+    own = None
+    if query is None:
+        rows = rows or slice(0, base.shape[0])
+        wanted, own = base[rows], np.arange(base.shape[0])[rows]
+    else:
+        wanted = sparse.csr_array(prepare(sparse.csr_array(query).astype(np.float32)))
+    base_sq = np.asarray(base.multiply(base).sum(axis=1)).ravel()
+    wanted_sq = np.asarray(wanted.multiply(wanted).sum(axis=1)).ravel()
+    base_t = sparse.csr_array(base.T)
+    m = wanted.shape[0]
+    indices = np.empty((m, k), np.int64)
+    squared = np.empty((m, k), np.float32)
+    step = max(1, min(1024, 2**26 // max(1, base.shape[0])))
+    for start in range(0, m, step):
+        block = slice(start, min(start + step, m))
+        d2 = (wanted[block] @ base_t).toarray()
+        d2 *= -2
+        d2 += wanted_sq[block, None]
+        d2 += base_sq
+        if own is not None:
+            d2[np.arange(block.stop - block.start), own[block]] = np.inf
+        part = np.argpartition(d2, k - 1, axis=1)[:, :k]
+        indices[block], squared[block] = _order(np.take_along_axis(d2, part, 1), part)
+        if progress is not None:
+            progress(block.stop - block.start)
+    return Neighbors(indices, _to_distance(squared, metric))
