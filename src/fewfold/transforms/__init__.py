@@ -1,0 +1,19 @@
+"""Transforms that keep a sample what it is, canonical forms, and distances that ignore them."""
+
+from fewfold.transforms.images import as_images
+from fewfold.transforms.registry import (
+    Transform,
+    compose,
+    get_transform,
+    register_transform,
+    virtual_samples,
+)
+
+__all__ = [
+    "Transform",
+    "as_images",
+    "compose",
+    "get_transform",
+    "register_transform",
+    "virtual_samples",
+]
