@@ -1,0 +1,155 @@
+"""The one form in which every dataset is handed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+
+UNLABELLED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Points, targets, and what else is known about them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the source.
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        Features; sparse for text.
+    y : ndarray of shape (n_samples,)
+        Class codes 0..K-1 (int64, -1 = unlabelled), or float64 targets (NaN = unlabelled).
+    task : {'classification', 'regression'}
+        What ``y`` holds.
+    classes : list of str or None
+        Name of each class code; None for regression.
+    test_mask : bool ndarray of shape (n_samples,) or None
+        Rows of the official test set.
+    label_splits : int ndarray of shape (n_splits, n_labels) or None
+        Published choices of labelled rows, counted from 0.
+    image_shape : tuple of int or None
+        Height and width where rows are images.
+    feature_names, ids : list of str or None
+        Names of the columns and of the rows.
+    groups : int ndarray of shape (n_samples,) or None
+        The true manifold or decision set of each row, for generated sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Dataset("two", np.eye(2), np.array([0, -1]), classes=["a"]).n_labelled
+    1
+    """
+
+    name: str
+    X: Any
+    y: np.ndarray
+    task: str = "classification"
+    classes: list[str] | None = None
+    test_mask: np.ndarray | None = None
+    label_splits: np.ndarray | None = None
+    image_shape: tuple[int, ...] | None = None
+    feature_names: list[str] | None = None
+    ids: list[str] | None = None
+    groups: np.ndarray | None = None
+
+    def __post_init__(self):
+        n = self.X.shape[0]
+        for field in ("y", "test_mask", "groups", "ids"):
+            value = getattr(self, field)
+            if value is not None and len(value) != n:
+                raise InputError(
+                    f"dataset {self.name!r}: {field} has {len(value)} entries, X has {n} rows. "
+                    "Give one entry per row."
+                )
+        if self.task not in ("classification", "regression"):
+            raise InputError(
+                f"dataset {self.name!r}: task={self.task!r}; allowed: classification, regression."
+            )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for regression."""
+        return None if self.classes is None else len(self.classes)
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Bool mask of the rows whose target is known."""
+        return ~np.isnan(self.y) if self.task == "regression" else self.y >= 0
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of rows whose target is known."""
+        return int(self.labelled.sum())
+
+    def take(self, rows: np.ndarray) -> Dataset:
+        """Keep some rows, in the order given.
+
+        Parameters
+        ----------
+        rows : int ndarray of shape (n_kept,)
+            Row numbers, each at most once.
+
+        Returns
+        -------
+        Dataset
+            Published label splits are kept only where all their rows are.
+        """
+        rows = np.asarray(rows)
+        new = np.full(self.n_samples, -1, dtype=np.int64)
+        new[rows] = np.arange(len(rows))
+        splits = self.label_splits
+        if splits is not None:
+            splits = new[splits]
+            splits = None if (splits < 0).any() else splits
+        return Dataset(
+            name=self.name,
+            X=self.X[rows],
+            y=self.y[rows],
+            task=self.task,
+            classes=self.classes,
+            test_mask=None if self.test_mask is None else self.test_mask[rows],
+            label_splits=splits,
+            image_shape=self.image_shape,
+            feature_names=self.feature_names,
+            ids=None if self.ids is None else [self.ids[i] for i in rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+
+def encode_classes(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Turn complete label values into codes and class names, in sorted order.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        One label per row, none missing.
+
+    Returns
+    -------
+    codes : int64 ndarray of shape (n_samples,)
+    classes : list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encode_classes(np.array(["b", "a", "b"]))
+    (array([1, 0, 1]), ['a', 'b'])
+    """
+    unique, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int64).ravel(), [str(v) for v in unique.tolist()]

@@ -1,0 +1,151 @@
+"""Find a dataset's files: mirror, then cache, then network; each verified by its contents."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import warnings
+from pathlib import Path
+
+from fewfold.datasets.archives import contents_digest
+from fewfold.datasets.registry import DataFile
+from fewfold.exceptions import DataWarning, DownloadError
+
+MIRROR_VARIABLE = "FEWFOLD_MIRROR"
+CACHE_VARIABLE = "FEWFOLD_CACHE"
+
+
+def mirror_dir() -> Path | None:
+    """Give the folder named by FEWFOLD_MIRROR, or None when it is not set."""
+    value = os.environ.get(MIRROR_VARIABLE, "").strip()
+    if not value:
+        return None
+    folder = Path(value).expanduser()
+    if not folder.is_dir():
+        raise DownloadError(
+            f"{MIRROR_VARIABLE}={value!r} is not a folder. Set it to a folder that holds the "
+            "published data files (see docs/datasets.md), or unset it to use the network."
+        )
+    return folder
+
+
+def cache_dir() -> Path:
+    """Give the folder for downloads.
+
+    ``FEWFOLD_CACHE`` if set; ``data/cache`` of the checkout that holds the working directory;
+    otherwise the user's cache folder.
+    """
+    value = os.environ.get(CACHE_VARIABLE, "").strip()
+    if value:
+        return Path(value).expanduser()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "Snakefile").is_file() and (folder / "pyproject.toml").is_file():
+            return folder / "data" / "cache"
+    import pooch
+
+    return Path(pooch.os_cache("fewfold"))
+
+
+def file_sha256(path: Path) -> str:
+    """Compute the sha256 of a file in bounded memory."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fault_of(path: Path, wanted: DataFile) -> str | None:
+    """Say what is wrong with a file, or None when it holds what it should.
+
+    The quick check is the sha256 of the file itself. Where that differs, the contents decide:
+    another packing of the same data is as good.
+    """
+    found = file_sha256(path)
+    if found == wanted.sha256:
+        return None
+    size = path.stat().st_size
+    if wanted.kind == "bytes":
+        return (
+            f"expected {wanted.size} bytes with sha256 {wanted.sha256}, "
+            f"came {size} bytes with sha256 {found}"
+        )
+    try:
+        digest = contents_digest(path, wanted.kind, wanted.content_size)
+    except (DownloadError, OSError, EOFError) as error:
+        return (
+            f"expected a packed file of {wanted.size} bytes, "
+            f"came {size} bytes with sha256 {found}, which cannot be unpacked ({error})"
+        )
+    if digest == wanted.content_sha256:
+        return None
+    return f"expected contents with sha256 {wanted.content_sha256}, came {digest} ({size} bytes)"
+
+
+def find_local(wanted: DataFile) -> tuple[Path | None, str]:
+    """Look for a file in the mirror and the cache without reading it.
+
+    Returns
+    -------
+    path : Path or None
+    where : {'mirror', 'cached', 'no'}
+    """
+    mirror = mirror_dir()
+    if mirror is not None and (mirror / wanted.path).is_file():
+        return mirror / wanted.path, "mirror"
+    cached = cache_dir() / wanted.path
+    return (cached, "cached") if cached.is_file() else (None, "no")
+
+
+def obtain(wanted: DataFile) -> Path:
+    """Give the path of a verified copy of a file, downloading it if need be.
+
+    Parameters
+    ----------
+    wanted : DataFile
+        The file as the registry describes it.
+
+    Returns
+    -------
+    Path
+        A file in the mirror or in the cache.
+    """
+    faults = []
+    mirror = mirror_dir()
+    if mirror is not None:
+        candidate = mirror / wanted.path
+        fault = fault_of(candidate, wanted) if candidate.is_file() else "no such file"
+        if fault is None:
+            return candidate
+        faults.append(f"{MIRROR_VARIABLE}: {candidate}: {fault}")
+        if candidate.is_file():
+            warnings.warn(
+                f"{candidate} is not used: {fault}. Replace it from its source.",
+                DataWarning,
+                stacklevel=2,
+            )
+    cached = cache_dir() / wanted.path
+    with folder_lock(cached.parent):
+        if cached.is_file():
+            fault = fault_of(cached, wanted)
+            if fault is None:
+                return cached
+            cached.unlink()
+            faults.append(f"cache: {cached}: {fault} (removed)")
+        from fewfold.datasets.transfer import download
+
+        return download(wanted, cached, faults)
+
+
+@contextlib.contextmanager
+def folder_lock(folder: Path):
+    """Let one process at a time fill a cache folder; file systems without locks do without."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,156 @@
+"""Options that every published dataset shares: which part, which classes, how many rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fewfold.datasets.base import Dataset
+from fewfold.datasets.registry import Entry, unknown_name
+from fewfold.exceptions import InputError
+
+PARTS = ("all", "train", "test")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A choice of rows (and size of images) of a published dataset."""
+
+    entry: Entry
+    part: str = "all"
+    classes: tuple[str, ...] | None = None
+    n_samples: int | None = None
+    seed: int = 0
+    image_size: tuple[int, int] | None = None
+
+    @staticmethod
+    def known(entry: Entry) -> list[str]:
+        """Names of the options that fit a dataset."""
+        common = ["part", "classes", "n_samples", "seed"]
+        return [*common, "image_size"] if entry.image_shape else common
+
+    @classmethod
+    def split(cls, entry: Entry, options: dict) -> tuple[Selection, dict]:
+        """Take the shared options out of all options; return the rest too."""
+        known = cls.known(entry)
+        own = {k: v for k, v in options.items() if k in known}
+        rest = {k: v for k, v in options.items() if k not in known}
+        for key in ("classes", "image_size"):
+            if own.get(key) is not None:
+                own[key] = tuple(own[key])
+        if own.get("classes") is not None:
+            own["classes"] = tuple(str(c) for c in own["classes"])
+        selection = cls(entry, **own)
+        selection._check()
+        return selection, rest
+
+    def _check(self) -> None:
+        name = self.entry.name
+        if self.part not in PARTS:
+            raise InputError(f"dataset {name}: part={self.part!r}; allowed: {', '.join(PARTS)}.")
+        has_test = self.entry.reader == "newsgroups" or "test" in self.entry.counts
+        if self.part != "all" and not has_test:
+            raise InputError(
+                f"dataset {name}: part={self.part!r}, but it has no official test rows. "
+                "Leave part out."
+            )
+        for label in self.classes or ():
+            if label not in self.entry.classes:
+                raise unknown_name(f"class of dataset {name}:", label, self.entry.classes)
+        n = self.n_samples
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+            raise InputError(
+                f"dataset {name}: n_samples={n!r}; allowed: a whole number of at least 1."
+            )
+        size = self.image_size
+        if size is not None and (len(size) != 2 or not all(1 <= s <= 512 for s in size)):
+            raise InputError(
+                f"dataset {name}: image_size={list(size)}; allowed: [height, width] of 1 to 512."
+            )
+
+    def class_codes(self) -> list[int]:
+        """Codes (in the whole dataset) of the classes kept, in the dataset's order."""
+        kept = self.entry.classes if self.classes is None else self.classes
+        return [i for i, c in enumerate(self.entry.classes) if c in kept]
+
+    def counts(self) -> tuple[int, int]:
+        """Rows and test rows of the selection, from the registry alone."""
+        codes = self.class_codes()
+        total = {
+            part: sum(rows[i] for i in codes if i < len(rows))
+            for part, rows in self.entry.counts.items()
+        }
+        n_test = total.get("test", 0) if self.part != "train" else 0
+        rest = sum(v for k, v in total.items() if k != "test") if self.part != "test" else 0
+        if self.n_samples is not None:
+            rest = min(rest, self.n_samples)
+        return rest + n_test, n_test
+
+    def apply(self, data: Dataset) -> Dataset:
+        """Carry out the selection on the loaded dataset."""
+        keep = np.ones(data.n_samples, dtype=bool)
+        test = data.test_mask if data.test_mask is not None else np.zeros_like(keep)
+        if self.part != "all":
+            keep &= test if self.part == "test" else ~test
+        codes = self.class_codes()
+        if self.classes is not None:
+            keep &= np.isin(data.y, codes)
+        rest = np.flatnonzero(keep & ~test)
+        if self.n_samples is not None and self.n_samples < len(rest):
+            rng = np.random.default_rng(self.seed)
+            dropped = rng.permutation(rest)[self.n_samples :]
+            keep[dropped] = False
+        if not keep.all():
+            data = data.take(np.flatnonzero(keep))
+        if self.classes is not None:
+            data = replace(
+                data,
+                y=np.searchsorted(codes, data.y).astype(np.int64),
+                classes=[self.entry.classes[i] for i in codes],
+            )
+        if self.image_size is not None:
+            data = _resized(data, self.image_size)
+        return data
+
+
+def _resized(data: Dataset, size: tuple[int, int]) -> Dataset:
+    X = resize_images(data.X, data.image_shape, size)
+    return replace(data, X=X, image_shape=tuple(size), feature_names=None)
+
+
+def resize_images(X: np.ndarray, shape, size) -> np.ndarray:
+    """Resize images by area: each new pixel is the mean of what it covers.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, height * width)
+        Images, row by row.
+    shape, size : tuple of int
+        Old and new (height, width).
+
+    Returns
+    -------
+    float32 ndarray of shape (n_samples, size[0] * size[1])
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resize_images(np.array([[0.0, 2.0, 4.0, 6.0]]), (2, 2), (1, 1))
+    array([[3.]], dtype=float32)
+    """
+    rows, columns = (_area_matrix(old, new) for old, new in zip(shape, size))
+    out = np.empty((len(X), size[0] * size[1]), dtype=np.float32)
+    for start in range(0, len(X), 4096):
+        block = X[start : start + 4096].astype(np.float32).reshape(-1, *shape)
+        out[start : start + 4096] = (rows @ block @ columns.T).reshape(len(block), -1)
+    return out
+
+
+def _area_matrix(old: int, new: int) -> np.ndarray:
+    """Share of each old pixel in each new one along one axis; rows sum to 1."""
+    edges = np.arange(new + 1) * (old / new)
+    left = np.maximum(edges[:-1, None], np.arange(old))
+    right = np.minimum(edges[1:, None], np.arange(1, old + 1))
+    overlap = np.clip(right - left, 0, None)
+    return (overlap / overlap.sum(axis=1, keepdims=True)).astype(np.float32)
