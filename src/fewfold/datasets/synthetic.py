@@ -203,8 +203,6 @@ class Generator:
 _GOLDBERG = "A. Goldberg, X. Zhu, A. Singh, Z. Xu, R. Nowak, Multi-manifold SSL, AISTATS 2009"
 _CHAPELLE = "O. Chapelle, A. Zien, Semi-supervised classification by low density separation, 2005"
 _BELKIN = "M. Belkin, P. Niyogi, Using manifold structure for partially labelled data, NIPS 2002"
-    "M. Belkin, P. Niyogi, Using manifold structure for partially labelled classification, 2002"
-)
 
 GENERATORS = {
     "gaussians_g50c": Generator(
