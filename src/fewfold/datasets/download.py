@@ -133,7 +133,12 @@ def obtain(wanted: DataFile) -> Path:
             faults.append(f"cache: {cached}: {fault} (removed)")
         from fewfold.datasets.transfer import download
 
-        return download(wanted, cached, faults)
+        try:
+            return download(wanted, cached, faults)
+        except DownloadError:
+            with contextlib.suppress(OSError):
+                cached.parent.rmdir()  # only if empty
+            raise
 
 
 @contextlib.contextmanager

@@ -109,8 +109,6 @@ def read_lds(entry: Entry, paths: list[Path]) -> Dataset:
     mat = load_mat(paths[0])
     X = mat["X"]
     X = sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
-    if entry.image_shape is not None:
-        X = _upright(X, entry.image_shape)
     raw = mat["y"].ravel().astype(np.int64)
     y = np.searchsorted([int(c) for c in entry.classes], raw).astype(np.int64)
     # The files count rows from 1.

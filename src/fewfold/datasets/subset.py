@@ -49,8 +49,7 @@ class Selection:
         name = self.entry.name
         if self.part not in PARTS:
             raise InputError(f"dataset {name}: part={self.part!r}; allowed: {', '.join(PARTS)}.")
-        has_test = self.entry.reader == "newsgroups" or "test" in self.entry.counts
-        if self.part != "all" and not has_test:
+        if self.part != "all" and "test" not in self.entry.counts:
             raise InputError(
                 f"dataset {name}: part={self.part!r}, but it has no official test rows. "
                 "Leave part out."
@@ -77,10 +76,7 @@ class Selection:
     def counts(self) -> tuple[int, int]:
         """Rows and test rows of the selection, from the registry alone."""
         codes = self.class_codes()
-        total = {
-            part: sum(rows[i] for i in codes if i < len(rows))
-            for part, rows in self.entry.counts.items()
-        }
+        total = {part: sum(rows[i] for i in codes) for part, rows in self.entry.counts.items()}
         n_test = total.get("test", 0) if self.part != "train" else 0
         rest = sum(v for k, v in total.items() if k != "test") if self.part != "test" else 0
         if self.n_samples is not None:
