@@ -1,0 +1,360 @@
+"""Stage files: the one way to write and read what passes between stages.
+
+A stage file is HDF5 with arrays, and attributes that say what it is: stage, format version,
+settings, seed, software versions, the digests of the inputs it was made from, and a digest
+of each array. It is written into a temporary file beside its place, flushed, fsynced and
+renamed, so a reader finds a whole file or none. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import numpy as np
+import xxhash
+from scipy import sparse
+
+from fewfold import __version__
+from fewfold.exceptions import ArtifactError
+
+FORMAT_VERSION = 1
+_SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+_PLAIN_KINDS = "biuf"  # bool, int, unsigned, float: nothing that could hide an object
+
+
+class Writer:
+    """An open stage file being written; get one from `writing`."""
+
+    def __init__(self, file: h5py.File):
+        self._file = file
+
+    def add(self, name: str, value) -> None:
+        """Store an array, a sparse matrix or a list of strings under a name."""
+        if sparse.issparse(value):
+            value = sparse.csr_array(value)
+            group = self._file.create_group(name)
+            group.attrs["kind"] = "csr"
+            for part in ("data", "indices", "indptr"):
+                self._dense(group, part, getattr(value, part))
+            self._dense(group, "shape", np.asarray(value.shape, np.int64))
+        elif isinstance(value, list) and all(isinstance(v, str) for v in value):
+            encoded = "\0".join(value).encode()
+            data = np.frombuffer(encoded, np.uint8) if encoded else np.zeros(0, np.uint8)
+            dataset = self._dense(self._file, name, data)
+            dataset.attrs["kind"] = "text"
+            dataset.attrs["count"] = len(value)
+        else:
+            self._dense(self._file, name, np.asarray(value))
+
+    def _dense(self, where, name, value):
+        if value.dtype.kind not in _PLAIN_KINDS:
+            raise TypeError(f"Array {name!r} has type {value.dtype}; store numbers or strings.")
+        value = np.ascontiguousarray(value)
+        dataset = where.create_dataset(name, data=value)
+        dataset.attrs["digest"] = digest_of(value)
+        return dataset
+
+    def add_blocks(self, name: str, shape: tuple, dtype, blocks) -> None:
+        """Store a large array that arrives as consecutive row blocks.
+
+        Only one block is in memory at a time; each has its own digest, so that reading a few
+        rows checks only the blocks that hold them. All blocks but the last have equal length.
+        """
+        dataset = self._file.create_dataset(name, shape=shape, dtype=dtype)
+        digests, block_rows, start = [], 0, 0
+        for block in blocks:
+            block = np.ascontiguousarray(block, dtype=dtype)
+            if not digests:
+                block_rows = len(block)
+            dataset.write_direct(block, dest_sel=np.s_[start : start + len(block)])
+            digests.append(digest_of(block))
+            start += len(block)
+        if start != shape[0]:
+            raise ValueError(f"{name}: blocks hold {start} rows, announced were {shape[0]}.")
+        dataset.attrs["block_rows"] = max(block_rows, 1)
+        dataset.attrs["block_digests"] = np.asarray(digests, np.uint64)
+
+    def add_virtual(self, name: str, shape: tuple, dtype, parts: list[tuple[str, int]]) -> None:
+        """Join row tiles in neighbouring files as one virtual array, without a copy.
+
+        ``parts`` lists (file relative to this one, rows), in order.
+        """
+        layout = h5py.VirtualLayout(shape=shape, dtype=dtype)
+        start = 0
+        for file, rows in parts:
+            source = h5py.VirtualSource(file, name, shape=(rows, *shape[1:]), dtype=dtype)
+            layout[start : start + rows] = source
+            start += rows
+        self._file.create_virtual_dataset(name, layout)
+
+    def note(self, key: str, value) -> None:
+        """Store a plain value (number, string, list, dict) as an attribute."""
+        self._file.attrs[f"note:{key}"] = json.dumps(value, sort_keys=True)
+
+
+def digest_of(array: np.ndarray) -> np.uint64:
+    """Return the 64-bit digest (xxh3) of an array's bytes."""
+    return np.uint64(xxhash.xxh3_64_intdigest(memoryview(array).cast("B") if array.size else b""))
+
+
+@contextmanager
+def writing(path, stage: str, *, settings=None, seed=None, inputs=()):
+    """Write a stage file; it appears under its name only when complete.
+
+    Parameters
+    ----------
+    path : path-like
+    stage : str
+        The rule that makes the file.
+    settings : dict, optional
+    seed : int, optional
+    inputs : iterable of path-like
+        The files it was made from; their digests are recorded.
+
+    Yields
+    ------
+    Writer
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> path = tempfile.mkdtemp() + "/x.h5"
+    >>> with writing(path, "demo", settings={"k": 3}) as out:
+    ...     out.add("X", np.eye(2))
+    >>> read(path, "demo")["X"].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # libver v110+: HDF5's own metadata carry checksums, so damage there is noticed too.
+        with h5py.File(part, "w", libver=("v110", "latest")) as file:
+            yield Writer(file)
+            file.attrs["fewfold_stage"] = stage
+            file.attrs["format_version"] = FORMAT_VERSION
+            file.attrs["settings"] = json.dumps(settings or {}, sort_keys=True)
+            file.attrs["seed"] = -1 if seed is None else seed
+            file.attrs["versions"] = json.dumps(_versions())
+            file.attrs["inputs"] = json.dumps({Path(p).name: content_digest(p) for p in inputs})
+            file.attrs["content"] = _content(file)
+        with open(part, "rb+") as raw:
+            os.fsync(raw.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise ArtifactError(
+            f"Could not write {path}: {error.strerror or error}. Nothing was left half-written. "
+            "Check free space and permissions of the folder, then run again."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _versions():
+    # Only what the running process has loaded: importing more would slow every job.
+    names = ("numpy", "scipy", "sklearn", "faiss", "ortools", "numba", "h5py")
+    loaded = {n: getattr(sys.modules.get(n), "__version__", None) for n in names}
+    return {"fewfold": __version__, **{n: v for n, v in loaded.items() if v}}
+
+
+def _content(file):
+    """Digest of everything the file says: the arrays' digests, and the settings."""
+    hasher = xxhash.xxh3_64()
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset):
+            found = item.attrs.get("digest", item.attrs.get("block_digests"))
+            hasher.update(f"{name}:{item.shape}:{item.dtype}:{found}".encode())
+
+    file.visititems(visit)
+    for key in sorted(k for k in file.attrs if k.startswith("note:") or k == "inputs"):
+        hasher.update(f"{key}={file.attrs[key]}".encode())
+    return hasher.hexdigest()
+
+
+def content_digest(path) -> str:
+    """Return the recorded digest of a stage file, or the digest of any other file's bytes."""
+    try:
+        with h5py.File(path, "r") as file:
+            if "content" in file.attrs:
+                return str(file.attrs["content"])
+    except OSError:
+        pass
+    hasher = xxhash.xxh3_64()
+    with open(path, "rb") as raw:
+        while chunk := raw.read(1 << 22):
+            hasher.update(chunk)
+    return hasher.hexdigest()
+
+
+class Artifact:
+    """A stage file opened for reading; arrays are read, and checked, when asked for."""
+
+    def __init__(self, path, stage: str):
+        self.path = Path(path)
+        self.stage = stage
+        self._file = self._open()
+
+    def _fail(self, what):
+        raise ArtifactError(
+            f"{self.path} {what}. Delete it and run again: rule {self.stage} makes it anew."
+        )
+
+    def _open(self):
+        if not self.path.exists():
+            raise ArtifactError(f"{self.path} is missing. Rule {self.stage} makes it: run again.")
+        try:
+            file = h5py.File(self.path, "r")
+            attrs = dict(file.attrs)
+        except (OSError, KeyError, RuntimeError) as error:
+            reason = str(error).split("(")[-1].strip(")'\"")
+            self._fail(f"is not a whole HDF5 file ({reason})")
+        found = attrs.get("fewfold_stage")
+        version = attrs.get("format_version")
+        if found is None:
+            file.close()
+            self._fail("is an HDF5 file, but not one written by fewfold")
+        if found != self.stage:
+            file.close()
+            self._fail(f"is a file of stage {found!r}, expected was {self.stage!r}")
+        if version != FORMAT_VERSION:
+            file.close()
+            self._fail(f"has format version {version}, this fewfold reads {FORMAT_VERSION}")
+        return file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Close the file."""
+        self._file.close()
+
+    def __contains__(self, name):
+        return name in self._file
+
+    def names(self) -> list[str]:
+        """Return the names of the stored arrays."""
+        return sorted(self._file)
+
+    def __getitem__(self, name):
+        try:
+            item = self._item(self._file, name)
+            if isinstance(item, h5py.Group):
+                return self._sparse(item, name)
+            if item.attrs.get("kind") == "text":
+                text = self._dense(item, name).tobytes().decode()
+                return text.split("\0") if item.attrs["count"] else []
+            return self._dense(item, name)
+        except (OSError, RuntimeError, KeyError, ValueError, UnicodeDecodeError) as error:
+            if isinstance(error, ArtifactError):
+                raise
+            self._fail(f"cannot be read at {name!r} ({error})")
+
+    def get(self, name, default=None):
+        """Return an array, or the default if the file has none of that name."""
+        return self[name] if name in self._file else default
+
+    def _item(self, where, name):
+        link = where.get(name, getlink=True)
+        if link is None:
+            self._fail(f"has no array {name!r}")
+        if not isinstance(link, h5py.HardLink):
+            self._fail(f"has a link to elsewhere in place of the array {name!r}")
+        item = where[name]
+        if isinstance(item, h5py.Dataset):
+            if item.external or (item.is_virtual and self.stage != "join_kernel"):
+                self._fail(f"keeps the array {name!r} outside of the file")
+            if item.dtype.kind not in _PLAIN_KINDS:
+                self._fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
+            # A damaged or hostile header may announce any shape: never allocate more than is there.
+            stored = item.id.get_storage_size()
+            if not item.is_virtual and item.size * item.dtype.itemsize > max(stored, 0):
+                self._fail(
+                    f"announces {item.shape} {item.dtype} for {name!r} but holds {stored} bytes"
+                )
+        return item
+
+    def _dense(self, item, name):
+        value = item[()]
+        if "block_digests" in item.attrs:
+            self._check_blocks(item, name, value, 0)
+        elif "digest" not in item.attrs or digest_of(value) != item.attrs["digest"]:
+            self._fail(f"is damaged: the array {name!r} is not what was written")
+        return value
+
+    def _check_blocks(self, item, name, value, first_block):
+        step = int(item.attrs["block_rows"])
+        digests = item.attrs["block_digests"]
+        for number, start in enumerate(range(0, len(value), step)):
+            block = np.ascontiguousarray(value[start : start + step])
+            if digest_of(block) != digests[first_block + number]:
+                self._fail(f"is damaged: the array {name!r} is not what was written")
+
+    def _sparse(self, group, name):
+        parts = {p: self._dense(self._item(group, p), f"{name}/{p}") for p in _SPARSE_PARTS}
+        matrix = sparse.csr_array(
+            (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
+        )
+        matrix.has_sorted_indices = True
+        return matrix
+
+    def rows(self, name, indices) -> np.ndarray:
+        """Read some rows of an array stored by blocks, checking the blocks that hold them."""
+        item = self._item(self._file, name)
+        indices = np.asarray(indices)
+        out = np.empty((len(indices), *item.shape[1:]), item.dtype)
+        step = int(item.attrs["block_rows"])
+        for block in np.unique(indices // step):
+            start = int(block) * step
+            value = item[start : start + step]
+            self._check_blocks(item, name, value, int(block))
+            here = np.flatnonzero(indices // step == block)
+            out[here] = value[indices[here] - start]
+        return out
+
+    def shape(self, name) -> tuple:
+        """Return an array's shape without reading it."""
+        return self._item(self._file, name).shape
+
+    def note(self, key, default=None):
+        """Return a plain value stored by `Writer.note`."""
+        found = self._file.attrs.get(f"note:{key}")
+        return default if found is None else json.loads(found)
+
+    @property
+    def settings(self) -> dict:
+        """The settings the file was made with."""
+        return json.loads(self._file.attrs["settings"])
+
+    @property
+    def content(self) -> str:
+        """The digest of the file's contents."""
+        return str(self._file.attrs["content"])
+
+
+def read(path, stage: str) -> Artifact:
+    """Open a stage file, checking that it is whole and of this stage and format."""
+    return Artifact(path, stage)
+
+
+@contextmanager
+def atomic_path(path):
+    """Yield a temporary path beside ``path`` that is renamed into place on success."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        with open(part, "rb+") as raw:
+            os.fsync(raw.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""Digests of library code, so that a change in a module re-runs the stages that use it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGE = "fewfold"
+
+
+def code_digest(*modules: str) -> str:
+    """Hash the syntax trees of modules and of the fewfold modules they import.
+
+    Comments, docstrings and layout do not count. Imports inside functions do.
+
+    Parameters
+    ----------
+    *modules : str
+        Full names, for example ``"fewfold.graph.build"``.
+
+    Returns
+    -------
+    str of 16 hexadecimal digits
+    """
+    hasher = hashlib.sha256()
+    for name in sorted(_reachable(modules)):
+        hasher.update(f"{name}:{_module_digest(name)}".encode())
+    return hasher.hexdigest()[:16]
+
+
+def modules_used(*modules: str) -> list[str]:
+    """Return the fewfold modules that `code_digest` covers, sorted."""
+    return sorted(_reachable(modules))
+
+
+def _reachable(modules):
+    seen, todo = set(), list(modules)
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(_imports(name))
+    return seen
+
+
+@cache
+def _source(name):
+    # find_spec imports the parents only, and these are kept empty or light.
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"code_digest: there is no module {name!r}.")
+    return Path(spec.origin).read_text(encoding="utf-8"), spec.origin
+
+
+@cache
+def _is_module(name):
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@cache
+def _tree(name):
+    text, origin = _source(name)
+    return ast.parse(text, origin)
+
+
+@cache
+def _module_digest(name):
+    tree = _tree(name)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node, clean=False) is not None:
+                body[0] = ast.Pass()
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+@cache
+def _imports(name):
+    found = set()
+    for node in ast.walk(_tree(name)):
+        if isinstance(node, ast.Import):
+            found.update(a.name for a in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # "from package import thing": thing may be a module or a name inside one.
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                inside = full.startswith(PACKAGE + ".") and _is_module(full)
+                found.add(full if inside else node.module)
+    # The root package holds the version and lazy names only: it never changes a result.
+    return tuple(sorted(n for n in found if n.startswith(PACKAGE + ".")))
