@@ -11,6 +11,7 @@ import numpy as np
 from fewfold.datasets.base import Dataset
 from fewfold.datasets.registry import Entry, registry, unknown_name
 from fewfold.datasets.subset import Selection
+from fewfold.exceptions import InputError
 
 FILE = "file"
 
@@ -128,6 +129,8 @@ def _checked(name: str, options: dict, function, skip: int = 0) -> dict:
 
     known = list(inspect.signature(function).parameters)[skip:]
     _no_more(name, {k: v for k, v in options.items() if k not in known}, known)
+    if name == FILE and "path" not in options:
+        raise InputError("dataset file: option path is missing. Give the path of the data file.")
     return options
 
 
@@ -150,9 +153,9 @@ def describe(name: str, **options: Any) -> Description:
     from fewfold.datasets.synthetic import GENERATORS, check_options
 
     if name == FILE:
-        from fewfold.datasets.tables import describe_file
+        from fewfold.datasets.tables import describe_file, load_file
 
-        return describe_file(**options)
+        return describe_file(**_checked(name, options, load_file))
     if name in GENERATORS:
         generator = GENERATORS[name]
         own = {k: v for k, v in options.items() if k not in ("n_samples", "n_test", "seed")}

@@ -1,0 +1,304 @@
+"""The user's array files (NPY, NPZ, HDF5, MatrixMarket), checked before memory is taken."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from fewfold.datasets.frames import existing_file, memory_bytes
+from fewfold.datasets.registry import nearest
+from fewfold.exceptions import InputError
+
+NUMPY_SUFFIXES = (".npy", ".npz")
+HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
+ARRAY_SUFFIXES = (*NUMPY_SUFFIXES, *HDF5_SUFFIXES, ".mtx")
+
+
+def refuse_size(where: str, shape, itemsize: int, held: int | None) -> None:
+    """Refuse an array larger than the file that should hold it, or than memory.
+
+    Parameters
+    ----------
+    where : str
+        File (and member) for the message.
+    shape : tuple of int
+        As announced by the header.
+    itemsize : int
+        Bytes per element.
+    held : int or None
+        Bytes that the file has for it; None where compression hides that.
+    """
+    size = itemsize
+    for length in shape:
+        size *= int(length)
+    text = " x ".join(str(int(s)) for s in shape)
+    if held is not None and size > held:
+        raise InputError(
+            f"{where}: the header announces {text} values ({size} bytes), the file holds {held}. "
+            "It is cut short or damaged: write it again."
+        )
+    if size > memory_bytes():
+        raise InputError(
+            f"{where}: the header announces {text} values ({size} bytes), more than this "
+            f"machine's {memory_bytes()} bytes of memory. Take a sample or fewer columns."
+        )
+
+
+def check_dtype(where: str, dtype: np.dtype, text: bool = False) -> None:
+    """Allow numbers (and text where labels are read); refuse objects and records."""
+    if dtype.kind in ("biufSU" if text else "biuf"):
+        return
+    allowed = "numbers or text" if text else "whole or real numbers"
+    hint = (
+        "Objects would have to be unpickled, which could run foreign code: save numbers instead."
+        if dtype.hasobject
+        else "Save it as numbers."
+    )
+    raise InputError(f"{where}: holds values of type {dtype}; allowed: {allowed}. {hint}")
+
+
+def _npy_header(stream, where: str):
+    try:
+        version = np.lib.format.read_magic(stream)
+        reader = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+        if version[0] not in reader:
+            raise ValueError(f"format version {version}")
+        shape, _, dtype = reader[version[0]](stream)
+    except (ValueError, SyntaxError, EOFError, UnicodeError) as error:
+        raise InputError(
+            f"{where}: not a readable NumPy file ({error}). Write it again with numpy.save."
+        ) from error
+    if any(length < 0 for length in shape):
+        raise InputError(f"{where}: the header announces the shape {shape}. Write it again.")
+    return shape, dtype
+
+
+def read_npy(path: Path, text: bool = False) -> np.ndarray:
+    """Read one NPY file."""
+    with open(path, "rb") as stream:
+        shape, dtype = _npy_header(stream, str(path))
+        check_dtype(str(path), dtype, text)
+        refuse_size(str(path), shape, dtype.itemsize, path.stat().st_size - stream.tell())
+    return np.load(path, allow_pickle=False)
+
+
+class NpzSource:
+    """The arrays of an NPZ file by name, dense or SciPy sparse."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                self.members = {
+                    i.filename.removesuffix(".npy"): i.file_size
+                    for i in archive.infolist()
+                    if i.filename.endswith(".npy")
+                }
+        except zipfile.BadZipFile as error:
+            raise InputError(
+                f"{path}: not a whole NPZ file ({error}). Write it again with numpy.savez."
+            ) from error
+        self.sparse = {"format", "shape", "data"} <= set(self.members)
+
+    def names(self) -> list[str]:
+        """Names of the arrays; a SciPy sparse file is one array called X."""
+        return ["X"] if self.sparse else list(self.members)
+
+    def header(self, name: str) -> tuple[tuple, np.dtype]:
+        """Shape and type of one array, after the checks of size."""
+        where = f"{self.path}[{name}]"
+        with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as stream:
+            shape, dtype = _npy_header(stream, where)
+        refuse_size(where, shape, dtype.itemsize, self.members[name])
+        return shape, dtype
+
+    def shape(self, name: str) -> tuple:
+        """Shape of one array, read from its header only."""
+        if self.sparse:
+            return tuple(int(n) for n in self._read("shape"))
+        return self.header(name)[0]
+
+    def _read(self, name: str, text: bool = False) -> np.ndarray:
+        check_dtype(f"{self.path}[{name}]", self.header(name)[1], text)
+        try:
+            with np.load(self.path, allow_pickle=False) as arrays:
+                return arrays[name]
+        except (ValueError, OSError, zipfile.BadZipFile) as error:
+            raise InputError(f"{self.path}[{name}]: damaged ({error}). Write it again.") from error
+
+    def read(self, name: str, text: bool = False):
+        """Read one array."""
+        if not self.sparse:
+            return self._read(name, text)
+        for member in self.members:
+            self.header(member)
+        return _load_sparse(self.path)
+
+
+def _load_sparse(path: Path):
+    from scipy import sparse
+
+    try:
+        X = sparse.csr_array(sparse.load_npz(path))
+        X.check_format(full_check=True)
+    except (ValueError, KeyError, OSError, NotImplementedError) as error:
+        raise InputError(
+            f"{path}: not a sound sparse matrix ({error}). Write it with scipy.sparse.save_npz."
+        ) from error
+    check_dtype(str(path), X.dtype)
+    return X
+
+
+class Hdf5Source:
+    """The datasets of an HDF5 file by name; nothing outside the file is followed."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def _open(self):
+        import h5py
+
+        try:
+            return h5py.File(self.path, "r")
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: not a whole HDF5 file ({error}). Write it again."
+            ) from error
+
+    def names(self) -> list[str]:
+        """Names of all datasets inside the file (links are not followed)."""
+        import h5py
+
+        found = []
+        with self._open() as file:
+            file.visititems(lambda n, o: found.append(n) if isinstance(o, h5py.Dataset) else None)
+        return found
+
+    def _dataset(self, file, name: str, text: bool):
+        import h5py
+
+        where = f"{self.path}[{name}]"
+        node, parts = file, [p for p in name.split("/") if p]
+        for part in parts:
+            if not isinstance(node, h5py.Group) or part not in node.keys():
+                raise unknown_array(self.path, name, self.names())
+            link = node.get(part, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                raise InputError(
+                    f"{where}: is a link to another file ({link.filename!r}). Links out of the "
+                    "file are refused: copy the data into it."
+                )
+            node = node.get(part)
+            if node is None:
+                raise InputError(f"{where}: is a link that leads nowhere. Store the data itself.")
+        if not isinstance(node, h5py.Dataset):
+            raise InputError(f"{where}: is a group, not a dataset. Datasets: {self.names()}.")
+        if node.external or node.is_virtual or node.file.filename != file.filename:
+            raise InputError(
+                f"{where}: keeps its values in other files. Those are not followed: copy the data "
+                "into this file."
+            )
+        is_text = h5py.check_string_dtype(node.dtype) is not None
+        if not (text and is_text):
+            check_dtype(where, node.dtype, text)
+        # Without compression, what was never written would be made up from the fill value.
+        plain = node.chunks is None or node.compression is None
+        itemsize = max(node.dtype.itemsize, 1)
+        held = node.id.get_storage_size() if plain and not is_text else None
+        refuse_size(where, node.shape, itemsize, held)
+        return node
+
+    def shape(self, name: str) -> tuple:
+        """Shape of one dataset, without reading it."""
+        with self._open() as file:
+            return self._dataset(file, name, text=True).shape
+
+    def read(self, name: str, text: bool = False) -> np.ndarray:
+        """Read one dataset."""
+        import h5py
+
+        with self._open() as file:
+            node = self._dataset(file, name, text)
+            try:
+                if h5py.check_string_dtype(node.dtype) is not None:
+                    return np.asarray(node.asstr()[...], dtype=str)
+                return node[...]
+            except OSError as error:
+                raise InputError(
+                    f"{self.path}[{name}]: damaged ({error}). Write it again."
+                ) from error
+
+
+def read_mtx(path: Path):
+    """Read a MatrixMarket file as csr_array (or dense, where it is stored dense)."""
+    from scipy import io, sparse
+
+    shape, entries, kind = mtx_info(path)
+    try:
+        X = io.mmread(path, spmatrix=False)
+    except (ValueError, OverflowError, OSError, MemoryError) as error:
+        raise InputError(
+            f"{path}: not a sound MatrixMarket file ({error}). Write it again."
+        ) from error
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    check_dtype(str(path), X.dtype)
+    return X
+
+
+def mtx_info(path: Path) -> tuple[tuple[int, int], int, str]:
+    """Read a MatrixMarket header: shape, number of entries, format; refuse absurd ones."""
+    from scipy import io
+
+    try:
+        rows, columns, entries, kind, field, symmetry = io.mminfo(path)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(
+            f"{path}: not a MatrixMarket file ({error}). The first line must start with "
+            "%%MatrixMarket."
+        ) from error
+    if field == "complex":
+        raise InputError(f"{path}: holds complex numbers; allowed: whole or real numbers.")
+    # The shortest entry is "1 1\n" (pattern) in a sparse file, "0\n" in a dense one.
+    least = 4 if kind == "coordinate" else 2
+    share = 1 if symmetry == "general" else 3
+    held = path.stat().st_size * share
+    if entries * least > held:
+        raise InputError(
+            f"{path}: the header announces {rows} x {columns} with {entries} entries, but the file "
+            f"holds {path.stat().st_size} bytes. It is cut short or damaged: write it again."
+        )
+    refuse_size(str(path), (rows + 1,), 8, None)
+    return (rows, columns), entries, kind
+
+
+def open_source(path: str | Path):
+    """Open a file of named arrays (NPZ, HDF5)."""
+    file = existing_file(path)
+    return NpzSource(file) if file.suffix.lower() == ".npz" else Hdf5Source(file)
+
+
+def unknown_array(path: Path, name: str, names: list[str]) -> InputError:
+    """Build the error for an array that is not in the file."""
+    guess = nearest(name, names)
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    return InputError(f"{path}: no array {name!r}.{hint} Arrays: {', '.join(names) or 'none'}.")
+
+
+def pick_array(path: Path, source, wanted: str | None) -> str:
+    """Choose the array of features: the named one, X, or the only two-dimensional one."""
+    names = source.names()
+    if wanted is not None:
+        if isinstance(source, NpzSource) and wanted not in names:
+            raise unknown_array(path, wanted, names)
+        return wanted
+    if "X" in names:
+        return "X"
+    tables = [n for n in names if len(source.shape(n)) == 2]
+    if len(tables) == 1:
+        return tables[0]
+    raise InputError(
+        f"{path}: which array holds the features? Found {', '.join(names) or 'none'}. "
+        "Name it with the option x."
+    )

@@ -1,0 +1,308 @@
+"""The user's tables (CSV, TSV, Parquet) as data frames, with errors that name the place."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fewfold.datasets.registry import nearest
+from fewfold.exceptions import InputError
+
+TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+PARQUET_SUFFIXES = (".parquet", ".pq")
+_ONE_BLOCK = 1 << 30  # arrow looks at one block to guess types: make it the file where possible
+
+
+def memory_bytes() -> int:
+    """Give the machine's memory in bytes; no array may be larger."""
+    import os
+
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def existing_file(path: str | Path) -> Path:
+    """Check that a path names a file with something in it."""
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise InputError(f"{file} is a folder. Give the path of one data file.")
+    if not file.is_file():
+        near = None
+        if file.parent.is_dir():
+            near = nearest(file.name, [p.name for p in file.parent.iterdir()], cutoff=0.6)
+        hint = f" Did you mean {str(file.parent / near)!r}?" if near else ""
+        raise InputError(f"{file}: no such file.{hint} Check the path (from {Path.cwd()}).")
+    if file.stat().st_size == 0:
+        raise InputError(f"{file}: the file is empty. Give a file with a header and data rows.")
+    return file
+
+
+def read_frame(
+    path: str | Path,
+    *,
+    text_columns: Iterable[str] = (),
+    only: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+):
+    """Read a CSV, TSV or Parquet file as a data frame; nothing is converted or dropped yet.
+
+    Parameters
+    ----------
+    path : str or Path
+        File with a header line (text) or a Parquet schema.
+    text_columns : iterable of str
+        Columns to keep as text, such as the target: "007" stays "007".
+    only : sequence of str, optional
+        Read these columns only.
+    delimiter : str, optional
+        Text files: default by suffix, or ``;``, tab or ``|`` where the header has no comma.
+    encoding : str, default='utf-8'
+        Text files: how letters are stored.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns are numbers, booleans or text; empty cells are NaN or None.
+    """
+    file = existing_file(path)
+    if file.suffix.lower() in PARQUET_SUFFIXES:
+        table = _read_parquet(file, only)
+    else:
+        table = _read_text(file, set(text_columns), only, delimiter, encoding)
+    if table.num_rows == 0:
+        raise InputError(
+            f"{file}: there is a header ({table.num_columns} columns) but no data row. "
+            "Add at least one row."
+        )
+    frame = table.to_pandas()
+    for name in text_columns:
+        if name in frame and table.schema.field(name).type != "string":
+            column = frame[name]
+            frame[name] = column.where(column.isna(), column.map(_plain_text))
+    return frame
+
+
+def _plain_text(value) -> str:
+    """Write whole numbers without a decimal point, so that class 1 is "1" in every format."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def column_names(
+    path: str | Path, delimiter: str | None = None, encoding: str = "utf-8"
+) -> list[str]:
+    """Give the column names of a CSV, TSV or Parquet file without reading its rows."""
+    file = existing_file(path)
+    if file.suffix.lower() in PARQUET_SUFFIXES:
+        return check_names(file, _parquet_file(file).schema_arrow.names)
+    with open(file, "rb") as stream:
+        head = stream.read(1 << 24)
+    # A letter cut in two at the end of the piece does not matter here.
+    text = head.decode(encoding, errors="replace") if len(head) == 1 << 24 else None
+    text = text or decode(file, head, encoding)
+    return _header(file, text, _delimiter(file, text, delimiter))
+
+
+def check_names(file: Path, names: Sequence[str]) -> list[str]:
+    """Refuse duplicate column names; name the nameless by their place."""
+    names = [str(n).strip() or f"column_{i}" for i, n in enumerate(names, 1)]
+    for name, count in Counter(names).items():
+        if count > 1:
+            places = [str(i) for i, n in enumerate(names, 1) if n == name]
+            raise InputError(
+                f"{file}: column name {name!r} occurs {count} times (columns "
+                f"{', '.join(places)}). Names must differ: rename or remove all but one."
+            )
+    return names
+
+
+def decode(file: Path, data: bytes, encoding: str) -> str:
+    """Decode text; name the line of the first letter that does not fit, and a remedy."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding.lower().replace("-", "") == "utf8":
+        raise InputError(
+            f"{file}: the text is stored as UTF-16, expected {encoding}. "
+            "Save it as UTF-8, or give encoding='utf-16'."
+        )
+    try:
+        text = data.decode(encoding)
+    except LookupError as error:
+        raise InputError(
+            f"encoding={encoding!r} is not known. Common ones: utf-8, latin-1, cp1252, utf-16."
+        ) from error
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{file}, line {line}: byte 0x{data[error.start]:02x} is not {encoding} text. "
+            "Save the file as UTF-8, or give its encoding (encoding='latin-1' or 'cp1252' fits "
+            "most older Western files)."
+        ) from error
+    return text.removeprefix("\ufeff")
+
+
+def _delimiter(file: Path, text: str, given: str | None) -> str:
+    if given is not None:
+        if len(given) != 1 or given in "\r\n\"'":
+            raise InputError(f"delimiter={given!r}; allowed: one letter such as ',' ';' or tab.")
+        return given
+    usual = TEXT_SUFFIXES.get(file.suffix.lower(), ",")
+    header = text.lstrip("\r\n").split("\n", 1)[0]
+    if usual in header:
+        return usual
+    return next((d for d in ";\t|," if d in header), usual)
+
+
+def _header(file: Path, text: str, delimiter: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    header = next((row for row in reader if row), None)
+    if header is None:
+        raise InputError(f"{file}: the file holds only blank lines. Give a header and data rows.")
+    if len(header) > 1 and all(_is_number(cell) for cell in header):
+        raise InputError(
+            f"{file}: the first line holds numbers only ({', '.join(header[:3])}, ...). The first "
+            "line must name the columns: add one."
+        )
+    return check_names(file, header)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if file.stat().st_size * 2 > memory_bytes():
+        raise InputError(
+            f"{file}: {file.stat().st_size} bytes do not fit into this machine's memory as a "
+            "table. Convert it to Parquet with fewer columns, or take a sample."
+        )
+    data = file.read_bytes()
+    text = decode(file, data, encoding)
+    delimiter = _delimiter(file, text, delimiter)
+    names = _header(file, text, delimiter)
+    _check_wanted(file, names, only)
+    raw = text.lstrip("\r\n").encode()  # blank lines would be taken for the header
+    del data, text
+
+    def parse(types):
+        return arrow_csv.read_csv(
+            pa.BufferReader(raw),
+            read_options=arrow_csv.ReadOptions(
+                column_names=names,
+                skip_rows_after_names=1,  # the header
+                block_size=int(np.clip(len(raw) + 1, 1 << 20, _ONE_BLOCK)),
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                strings_can_be_null=True,
+                include_columns=list(only) if only is not None else None,
+            ),
+        )
+
+    try:
+        return parse({name: pa.string() for name in text_columns if name in names})
+    except pa.ArrowInvalid as error:
+        _raise_if_ragged(file, decode(file, file.read_bytes(), encoding), names, delimiter)
+        try:  # a guess of types that did not last: keep the text as it is
+            return parse({name: pa.string() for name in names})
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"{file}: cannot be read as a table with delimiter {delimiter!r} ({error}). "
+                "Check quotes and the delimiter."
+            ) from error
+
+
+def _raise_if_ragged(file: Path, text: str, names: list[str], delimiter: str) -> None:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for number, row in enumerate(row for row in reader if row):
+            if len(row) != len(names):
+                raise InputError(
+                    f"{file}, line {reader.line_num} (row {number}): {len(row)} values found, "
+                    f"{len(names)} expected as in the header ({', '.join(names[:4])}"
+                    f"{', ...' if len(names) > 4 else ''}). Correct that line; values that "
+                    f"contain {delimiter!r} need quotes."
+                )
+    except csv.Error as error:
+        raise InputError(
+            f"{file}, line {reader.line_num}: not readable as a table ({error})."
+        ) from error
+
+
+def line_of_row(path: Path, row: int, delimiter: str | None, encoding: str) -> int | None:
+    """Find the line on which a data row (counted from 0) ends; None for Parquet."""
+    if path.suffix.lower() in PARQUET_SUFFIXES:
+        return None
+    text = decode(path, path.read_bytes(), encoding)
+    delimiter = _delimiter(path, text, delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    for number, _ in enumerate(cells for cells in reader if cells):
+        if number == row + 1:
+            return reader.line_num
+    return None
+
+
+def _check_wanted(file: Path, names: Sequence[str], only) -> None:
+    for name in only or ():
+        if name not in names:
+            raise missing_column(file, name, names)
+
+
+def missing_column(file: Path, name: str, names: Sequence[str], what: str = "column") -> InputError:
+    """Build the error for a column that is not there, with the nearest name."""
+    guess = nearest(name, names)
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    listed = ", ".join(map(str, names[:12])) + (", ..." if len(names) > 12 else "")
+    return InputError(f"{file}: no {what} {name!r}.{hint} Columns: {listed}.")
+
+
+def _parquet_file(file: Path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return parquet.ParquetFile(file)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{file}: not a whole Parquet file ({error}). Write it again.") from error
+
+
+def _read_parquet(file: Path, only):
+    import pyarrow as pa
+
+    parquet = _parquet_file(file)
+    meta = parquet.metadata
+    names = check_names(file, parquet.schema_arrow.names)
+    _check_wanted(file, names, only)
+    size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+    announced = max(size, meta.num_rows * max(len(names), 1))
+    if announced > memory_bytes():
+        raise InputError(
+            f"{file}: announces {meta.num_rows} rows x {len(names)} columns ({announced} bytes), "
+            "more than this machine's memory. Take fewer columns or a sample."
+        )
+    for field in parquet.schema_arrow:
+        if pa.types.is_nested(field.type) and (only is None or field.name in only):
+            raise InputError(
+                f"{file}: column {field.name!r} is of type {field.type}; allowed: numbers, "
+                "booleans, text. Flatten or remove it."
+            )
+    try:
+        return parquet.read(columns=list(only) if only is not None else None).rename_columns(
+            list(only) if only is not None else names
+        )
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            f"{file}: the Parquet file is damaged ({error}). Write it again."
+        ) from error

@@ -1,0 +1,169 @@
+"""Labels, partly empty, from the user's files to codes or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fewfold.datasets import arrays, frames
+from fewfold.exceptions import InputError
+
+UNLABELLED_MARKS = ("", "nan", "NaN", "NA", "N/A", "None", "null", "?", "-1")
+
+
+def one_per_row(values: np.ndarray, n_samples: int, where: str) -> np.ndarray:
+    """Check that there is one label for each row of the features."""
+    values = values.ravel() if max(values.shape, default=0) == values.size else values
+    if values.ndim != 1 or len(values) != n_samples:
+        raise InputError(
+            f"{where}: has the shape {values.shape}, the features have {n_samples} rows. "
+            "Give one label per row."
+        )
+    return values
+
+
+def read_labels(path: str | Path, n_samples: int) -> np.ndarray:
+    """Read one label per row from an NPY file, or from text with one label per line.
+
+    Parameters
+    ----------
+    path : str or Path
+    n_samples : int
+        Rows of the features.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Numbers, or text with "" for unlabelled rows.
+    """
+    file = frames.existing_file(path)
+    if file.suffix.lower() == ".npy":
+        values = arrays.read_npy(file, text=True)
+    else:
+        text = frames.decode(file, file.read_bytes(), "utf-8")
+        text = text.replace("\r\n", "\n").removesuffix("\n")
+        values = np.array([line.strip() for line in text.split("\n")], dtype=object)
+        if len(values) == n_samples + 1:
+            raise InputError(
+                f"{file}: has {len(values)} lines for {n_samples} rows. If the first line "
+                f"({values[0]!r}) is a heading, remove it: one label per line, nothing else."
+            )
+    return one_per_row(np.asarray(values), n_samples, str(file))
+
+
+def encode_target(
+    values: np.ndarray,
+    *,
+    task: str = "auto",
+    where: str = "target",
+    unlabelled: Sequence[str] = UNLABELLED_MARKS,
+) -> tuple[np.ndarray, list[str] | None, str]:
+    """Turn label values, partly empty, into codes (or numbers to predict).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        Text, numbers or objects; None and NaN are empty.
+    task : {'auto', 'classification', 'regression'}
+        ``auto`` takes numbers with decimals, or more than 20 different whole numbers of which
+        most occur once, for regression, and all else for classes.
+    where : str
+        Named in errors.
+    unlabelled : sequence of str
+        Values that mean "no label"; -1 only for classes.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        int64 codes with -1, or float64 with NaN.
+    classes : list of str or None
+    task : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encode_target(np.array(["cat", "", "dog", "-1"]))
+    (array([ 0, -1,  1, -1]), ['cat', 'dog'], 'classification')
+    """
+    if task not in ("auto", "classification", "regression"):
+        raise InputError(f"task={task!r}; allowed: auto, classification, regression.")
+    text = np.array(["" if _empty(v) else _cell(v) for v in np.asarray(values).tolist()], dtype=str)
+    marks = {str(m) for m in unlabelled} | {""}
+    missing = np.isin(text, list(marks - {"-1"}))
+    if task == "auto":
+        task = _guess_task(text[~missing])
+    if task == "regression":
+        return _regression(text, missing, where), None, task
+    missing |= np.isin(text, list(marks))
+    classes = _sorted_names(np.unique(text[~missing]).tolist())
+    if not classes:
+        raise InputError(
+            f"{where}: no row is labelled ({len(text)} rows, all empty or marked unlabelled). "
+            "Label at least one row of each of two classes."
+        )
+    if len(classes) == 1:
+        hint = (
+            " (-1 means unlabelled; if it is a class, give unlabelled=[''].)"
+            if "-1" in text and "-1" in marks
+            else ""
+        )
+        raise InputError(
+            f"{where}: only one class is labelled ({classes[0]!r}, {int((~missing).sum())} of "
+            f"{len(text)} rows). At least two are needed: label some rows of another class.{hint}"
+        )
+    code = {c: i for i, c in enumerate(classes)}
+    y = np.array([-1 if gone else code[v] for v, gone in zip(text.tolist(), missing)], np.int64)
+    return y, classes, task
+
+
+def _empty(value) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value)) or str(value) == "<NA>"
+
+
+def _cell(value) -> str:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _guess_task(text: np.ndarray) -> str:
+    try:
+        numbers = text.astype(np.float64)
+    except ValueError:
+        return "classification"
+    if not len(numbers) or not np.isfinite(numbers).all():
+        return "classification"
+    if (numbers != np.rint(numbers)).any():
+        return "regression"
+    different = len(np.unique(numbers))
+    return "regression" if different > 20 and different > len(numbers) / 2 else "classification"
+
+
+def _regression(text: np.ndarray, missing: np.ndarray, where: str) -> np.ndarray:
+    y = np.full(len(text), np.nan)
+    for i in np.flatnonzero(~missing):
+        try:
+            y[i] = float(text[i])
+        except ValueError:
+            y[i] = np.inf
+        if not np.isfinite(y[i]):
+            raise InputError(
+                f"{where}, row {i + 1}: found {str(text[i])!r}, where a finite number is expected "
+                "(task regression). Correct it, or set task to classification."
+            )
+    if missing.all():
+        raise InputError(
+            f"{where}: no row is labelled ({len(text)} rows, all empty). Give some targets."
+        )
+    return y
+
+
+def _sorted_names(names: list[str]) -> list[str]:
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return sorted(names)
