@@ -1,0 +1,289 @@
+"""Scikit-learn estimators: a partition from all points, one supervised learner per part."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+
+from fewfold.exceptions import InputError
+from fewfold.kernel_regression import KernelRegressor
+from fewfold.multimanifold.learners import (
+    TunedSVC,
+    class_scores,
+    fit_parts,
+    predict_parts,
+)
+from fewfold.multimanifold.partition import PartitionSettings, partition, voronoi_parts
+
+
+class _MultiManifold(BaseEstimator):
+    """What the two estimators share: partition, learners, decision sets."""
+
+    def __init__(
+        self,
+        base_estimator=None,
+        *,
+        n_parts="auto",
+        min_labelled="auto",
+        min_unlabelled="auto",
+        n_neighbors="auto",
+        degree="auto",
+        sigma=0.2,
+        ridge="auto",
+        n_components="auto",
+        n_refits=5,
+        n_covers=3,
+        n_restarts=10,
+        unit_weights=False,
+        random_state=0,
+    ):
+        self.base_estimator = base_estimator
+        self.n_parts = n_parts
+        self.min_labelled = min_labelled
+        self.min_unlabelled = min_unlabelled
+        self.n_neighbors = n_neighbors
+        self.degree = degree
+        self.sigma = sigma
+        self.ridge = ridge
+        self.n_components = n_components
+        self.n_refits = n_refits
+        self.n_covers = n_covers
+        self.n_restarts = n_restarts
+        self.unit_weights = unit_weights
+        self.random_state = random_state
+
+    def _settings(self):
+        return PartitionSettings(
+            **{f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
+        )
+
+    def _seed(self):
+        if self.random_state is None or isinstance(self.random_state, np.random.RandomState):
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return self.random_state
+
+    def _fit_parts(self, X, y, labelled):
+        """Partition all rows, learn in each part, and predict the rows without a label."""
+        if not labelled.any():
+            raise InputError(
+                "No sample is labelled. Give the target of at least one sample and mark the "
+                "others with -1 (NaN for regression)."
+            )
+        self.partition_ = partition(X, labelled, self._settings(), random_state=self._seed())
+        self.n_parts_ = self.partition_.bounds.n_parts
+        kept = self.partition_.kept
+        self.X_kept_, self.part_kept_ = X[kept], self.partition_.part
+        rows = kept[self.partition_.labelled]
+        self.learners_, reports = fit_parts(
+            self._base(),
+            X[rows],
+            y[rows],
+            self.part_kept_[self.partition_.labelled],
+            self.n_parts_,
+            self.partition_.sizes().sum(axis=1),
+            is_classifier=isinstance(self, ClassifierMixin),
+        )
+        self.part_reports_ = [report.as_dict() for report in reports]
+        self.transduction_ = y.copy()
+        rest = np.flatnonzero(~labelled)
+        if len(rest):
+            self.transduction_[rest] = predict_parts(self.learners_, X[rest], self._parts(X[rest]))
+        return self
+
+    def _parts(self, X):
+        return voronoi_parts(self.X_kept_, self.part_kept_, X)
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def decision_sets(self, X) -> np.ndarray:
+        """Tell the decision set of each row.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_queries, n_features)
+
+        Returns
+        -------
+        part : ndarray of shape (n_queries,), int64
+        """
+        return self._parts(self._checked(X))
+
+    def predict(self, X) -> np.ndarray:
+        """Predict each row by the learner of its decision set.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_queries, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,)
+        """
+        X = self._checked(X)
+        return predict_parts(self.learners_, X, self._parts(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
+    """Classify data on several crossing manifolds, one supervised learner per manifold.
+
+    Parameters
+    ----------
+    base_estimator : estimator, optional
+        Supervised learner trained in each part; when left out an SVM with a Gaussian kernel
+        tuned by 5-fold cross-validation.
+    n_parts : int or "auto"
+        Decision sets; "auto" is ``ceil(0.5 log n)`` for n labelled points.
+    min_labelled, min_unlabelled : int or "auto"
+        Least number of labelled and of kept unlabelled points in a part; "auto" is 1.25 times
+        their number over ``log(n)**2``, lowered where that cannot be met.
+    n_neighbors, degree : int or "auto"
+        Sizes of the covariance neighbourhoods (``floor(3 log M)``) and of the graph
+        neighbourhoods (``floor(1.5 log(m + n))``).
+    sigma : float
+        Bandwidth of the weights ``exp(-H**2 / (2 sigma**2))``.
+    ridge : float or "auto"
+        Share of the mean variance added to covariances: 0.01 up to 4 dimensions, 0.3 above.
+    n_components : int, "auto" or None
+        Principal components in which the geometry is read; "auto" is 15 for data with more
+        features, None all features.
+    n_refits : int
+        Times each neighbourhood is turned along its own covariance; 0 is the paper's ball.
+    n_covers : int
+        Covers from different starts, of which the most agreed partition is kept; 1 as in the
+        paper.
+    n_restarts : int
+        Starts of the size-constrained k-means.
+    unit_weights : bool
+        Give all edges weight 1, to see what the Hellinger distances contribute.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Targets of the training rows, given or predicted.
+    partition_ : Partition
+        Kept rows, graph, parts, bounds and the seconds of each step.
+    n_parts_ : int
+    part_reports_ : list of dict
+        For each part: points, labels, classes, and whether its learner was "fitted",
+        "constant" (one class or one label) or "borrowed" (no label).
+    learners_ : list
+    X_kept_, part_kept_ : arrays
+        The points whose Voronoi cells make up the decision sets, and their parts.
+    classes_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
+    >>> y = np.full(400, -1)
+    >>> y[:200:20], y[200::20] = 0, 1
+    >>> MultiManifoldClassifier().fit(X, y).predict([[0, 0], [20, 20]]).tolist()
+    [0, 1]
+    """
+
+    def fit(self, X, y):
+        """Partition all rows and train on the labelled ones.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Classes; -1 marks rows without a label.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        labelled = np.asarray(y != -1)
+        self.classes_ = np.unique(y[labelled])
+        return self._fit_parts(X, y, labelled)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Share of each class, by the learner of the decision set.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_queries, n_features)
+
+        Returns
+        -------
+        shares : ndarray of shape (n_queries, n_classes)
+            Rows sum to 1; classes absent from a part get 0 there. Calibrated only as far as
+            the base estimator is.
+        """
+        X = self._checked(X)
+        part = self._parts(X)
+        shares = np.empty((X.shape[0], len(self.classes_)))
+        for p in np.unique(part):
+            inside = np.flatnonzero(part == p)
+            shares[inside] = class_scores(self.learners_[p], X[inside], self.classes_)
+        return shares
+
+    def _base(self):
+        if self.base_estimator is None:
+            return TunedSVC(random_state=self._seed())
+        return self.base_estimator
+
+
+class MultiManifoldRegressor(RegressorMixin, _MultiManifold):
+    """Regression on several crossing manifolds, one supervised learner per manifold.
+
+    Parameters and attributes are those of :class:`MultiManifoldClassifier`, with NaN marking the
+    rows without a target, and Gaussian kernel regression (bandwidth by 5-fold cross-validation)
+    as the base estimator when none is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
+    >>> y = np.full(400, np.nan)
+    >>> y[:200:20], y[200::20] = 5.0, 7.0
+    >>> MultiManifoldRegressor().fit(X, y).predict([[0, 0], [20, 20]]).round(6).tolist()
+    [5.0, 7.0]
+    """
+
+    def fit(self, X, y):
+        """Partition all rows and train on those with a target.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Targets; NaN marks rows without one.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        y = column_or_1d(y, warn=True)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        if len(y) != X.shape[0]:
+            raise InputError(
+                f"X has {X.shape[0]} samples and y {len(y)} targets. Give one target per sample."
+            )
+        return self._fit_parts(X, y, ~np.isnan(y))
+
+    def _base(self):
+        if self.base_estimator is None:
+            return KernelRegressor(random_state=self._seed())
+        return self.base_estimator

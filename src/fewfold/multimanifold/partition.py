@@ -1,0 +1,313 @@
+"""From points to decision sets: the steps of the paper in one function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.exceptions import InputError
+from fewfold.multimanifold import covariances as cov
+from fewfold.multimanifold.clustering import constrained_kmeans, cut_value, ratio_cut_embedding
+from fewfold.multimanifold.cover import greedy_cover, starting_points
+from fewfold.multimanifold.hellinger import hellinger_graph
+from fewfold.multimanifold.rules import Bounds, default_degree, default_neighborhood, resolve_bounds
+
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """Settings of :func:`partition`; "auto" follows the paper's rules.
+
+    Attributes
+    ----------
+    n_parts, min_labelled, min_unlabelled : int or "auto"
+        Number of decision sets and the least number of points of each kind in one.
+    n_neighbors : int or "auto"
+        Size of the neighbourhoods of covariances and cover, ``floor(3 log M)``.
+    degree : int or "auto"
+        Mahalanobis neighbours of a point in the graph, ``floor(1.5 log(m + n))``.
+    sigma : float
+        Bandwidth of the Hellinger weights.
+    ridge : float or "auto"
+        Share of the mean variance added to each covariance; 0.01 up to 4 dimensions, else 0.3.
+    n_components : int, "auto" or None
+        Principal components in which the geometry is read.
+    n_refits : int
+        Times a neighbourhood is chosen again along its own covariance; 0 as in the paper.
+    n_covers : int
+        Covers tried, from different starts; the one the others agree with most is kept.
+    n_restarts : int
+        Starts of the constrained k-means.
+    unit_weights : bool
+        Ignore the Hellinger distances (for comparison).
+    """
+
+    n_parts: int | str = "auto"
+    min_labelled: int | str = "auto"
+    min_unlabelled: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    degree: int | str = "auto"
+    sigma: float = 0.2
+    ridge: float | str = "auto"
+    n_components: int | str | None = "auto"
+    n_refits: int = 5
+    n_covers: int = 3
+    n_restarts: int = 10
+    unit_weights: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Points kept, the graph on them and the part of each.
+
+    Attributes
+    ----------
+    kept : ndarray of shape (n_kept,), int64
+        Rows of the data: the labelled ones, then a cover of the unlabelled ones.
+    part : ndarray of shape (n_kept,), int64
+        Part of each kept row, 0 to n_parts - 1.
+    labelled : bool ndarray of shape (n_kept,)
+    W : csr_array of shape (n_kept, n_kept)
+    bounds : Bounds
+    ratio_cut : float
+    agreement : float
+        Mean adjusted Rand index with the partitions from the other covers (1 with one cover).
+    times_s : dict of str to float
+        Seconds spent in each step, over all covers.
+    """
+
+    kept: np.ndarray
+    part: np.ndarray
+    labelled: np.ndarray
+    W: sparse.csr_array
+    bounds: Bounds
+    ratio_cut: float
+    agreement: float = 1.0
+    times_s: dict = field(default_factory=dict)
+
+    def sizes(self) -> np.ndarray:
+        """Count the labelled and unlabelled kept points of each part, shape (n_parts, 2)."""
+        k = self.bounds.n_parts
+        return np.stack(
+            [np.bincount(self.part[kind], minlength=k) for kind in (self.labelled, ~self.labelled)],
+            axis=1,
+        )
+
+
+class _Clock:
+    """Adds up the seconds between calls under the name of the step that just ended."""
+
+    def __init__(self):
+        self.times_s = {}
+        self._last = perf_counter()
+
+    def __call__(self, step):
+        now = perf_counter()
+        self.times_s[step] = self.times_s.get(step, 0.0) + now - self._last
+        self._last = now
+
+
+def partition(
+    X,
+    labelled: np.ndarray,
+    settings: PartitionSettings | None = None,
+    *,
+    random_state: int = 0,
+) -> Partition:
+    """Split data into decision sets, reading nothing of the labels but where they are.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+    labelled : bool ndarray of shape (n_samples,)
+        At least one True.
+    settings : PartitionSettings, optional
+    random_state : int
+        Seeds the starts of the k-means.
+
+    Returns
+    -------
+    Partition
+
+    Notes
+    -----
+    Every choice is made from distances and in an order given by distances, so rotating,
+    shifting or scaling the data does not change the partition and permuting its rows permutes
+    it. About O(M log M) in few dimensions, plus O(m**2) for the Mahalanobis neighbours of the m
+    points of the cover.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
+    >>> labelled = np.isin(np.arange(400), np.arange(0, 400, 40))
+    >>> found = partition(X, labelled)
+    >>> left, right = found.part[found.kept < 200], found.part[found.kept >= 200]
+    >>> len(set(left)), len(set(right)), len(set(left) & set(right))
+    (1, 1, 0)
+    """
+    settings = settings or PartitionSettings()
+    labelled = np.asarray(labelled, dtype=bool)
+    _check(X, labelled, settings)
+    clock = _Clock()
+    Z = cov.reduce_dimension(X, settings.n_components)
+    clock("reduce")
+    paths = _covers(Z, labelled, settings, clock)
+    found = [_one_partition(Z, labelled, path, settings, random_state, clock) for path in paths]
+    best, agreement = consensus(Z, found)
+    clock("consensus")
+    chosen = found[best]
+    return Partition(
+        chosen.kept,
+        chosen.part,
+        chosen.labelled,
+        chosen.W,
+        chosen.bounds,
+        chosen.ratio_cut,
+        agreement,
+        clock.times_s,
+    )
+
+
+def _check(X, labelled, settings):
+    if labelled.shape != (X.shape[0],) or not labelled.any():
+        raise InputError(
+            f"{int(labelled.sum())} labelled points in a mask of shape {labelled.shape} for "
+            f"{X.shape[0]} samples. Mark at least one sample as labelled, one entry per sample."
+        )
+    for name, least in (("n_covers", 1), ("n_restarts", 1), ("n_refits", 0)):
+        value = getattr(settings, name)
+        if isinstance(value, (str, bool)) or int(value) != value or value < least:
+            raise InputError(
+                f"{name}={value!r} is not allowed. Give a whole number of at least {least}."
+            )
+
+
+def _neighborhood_size(labelled, settings):
+    n_unlabelled = int((~labelled).sum())
+    if settings.n_neighbors == "auto":
+        # Without unlabelled points the labelled ones are all there is to see the shape.
+        return default_neighborhood(n_unlabelled or len(labelled))
+    if isinstance(settings.n_neighbors, str) or settings.n_neighbors < 2:
+        raise InputError(
+            f"n_neighbors={settings.n_neighbors!r} is not allowed. Give 'auto' or at least 2."
+        )
+    return int(settings.n_neighbors)
+
+
+def _covers(Z, labelled, settings, clock):
+    """Rows of each cover of the unlabelled points, in walking order."""
+    unlabelled = np.flatnonzero(~labelled)
+    if not len(unlabelled):
+        return [unlabelled]
+    U = Z[unlabelled]
+    around = cov.neighbourhoods(U, _neighborhood_size(labelled, settings))
+    clock("neighbours")
+    starts = starting_points(U, settings.n_covers)
+    paths = [unlabelled[greedy_cover(U, around, start)] for start in starts]
+    clock("cover")
+    return paths
+
+
+def _one_partition(Z, labelled, path, settings, random_state, clock):
+    own = np.flatnonzero(labelled)
+    origin = Z[path[0]] if len(path) else Z.mean(axis=0)
+    # Labelled points by distance from the start, the others as walked: no row number matters.
+    own = own[np.argsort(((Z[own] - origin) ** 2).sum(axis=1), kind="stable")]
+    kept = np.r_[own, path]
+    is_labelled = np.arange(len(kept)) < len(own)
+    bounds = resolve_bounds(
+        len(own), len(path), settings.n_parts, settings.min_labelled, settings.min_unlabelled
+    )
+    if bounds.n_parts == 1 or bounds.n_parts >= len(kept):
+        return _whole(kept, is_labelled, bounds)
+    size = _neighborhood_size(labelled, settings)
+    candidates = cov.neighbourhoods(Z, size * (2 if settings.n_refits else 1), Z[kept])
+    ridge = cov.default_ridge(Z.shape[1]) if settings.ridge == "auto" else settings.ridge
+    S = cov.steered_covariances(Z, Z[kept], candidates, size, ridge, settings.n_refits)
+    clock("covariances")
+    degree = default_degree(len(kept)) if settings.degree == "auto" else settings.degree
+    W = hellinger_graph(Z[kept], S, degree, settings.sigma, unit_weights=settings.unit_weights)
+    clock("graph")
+    V = ratio_cut_embedding(W, bounds.n_parts)
+    clock("eigenvectors")
+    clustering = constrained_kmeans(
+        V,
+        bounds.n_parts,
+        is_labelled,
+        bounds.min_labelled,
+        bounds.min_unlabelled,
+        n_restarts=settings.n_restarts,
+        random_state=random_state,
+    )
+    clock("kmeans")
+    return Partition(kept, clustering.part, is_labelled, W, bounds, cut_value(W, clustering.part))
+
+
+def _whole(kept, is_labelled, bounds):
+    """One part: nothing to cut (or fewer points than parts)."""
+    empty = sparse.csr_array((len(kept), len(kept)))
+    single = Bounds(1, 0, 0, bounds.notes)
+    return Partition(kept, np.zeros(len(kept), np.int64), is_labelled, empty, single, 0.0)
+
+
+def consensus(Z: np.ndarray, partitions: list[Partition]) -> tuple[int, float]:
+    """Choose the partition that the others agree with most.
+
+    Where a walk starts decides which points are kept, and sometimes where the graph is cut. Each
+    partition is carried to all points by its Voronoi cells; the one with the largest mean
+    adjusted Rand index with the others is chosen, on a tie the one with the smaller ratio cut.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_features)
+    partitions : list of Partition
+
+    Returns
+    -------
+    index : int
+    agreement : float
+        Its mean index; 1 for a single partition.
+    """
+    if len(partitions) == 1:
+        return 0, 1.0
+    from sklearn.metrics import adjusted_rand_score
+
+    spread = [voronoi_parts(Z[p.kept], p.part, Z) for p in partitions]
+    n = len(partitions)
+    agree = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            agree[i, j] = agree[j, i] = adjusted_rand_score(spread[i], spread[j])
+    mean = agree.sum(axis=1) / (n - 1)
+    order = sorted(range(n), key=lambda i: (-round(mean[i], 9), partitions[i].ratio_cut))
+    return order[0], float(mean[order[0]])
+
+
+def voronoi_parts(X_kept, part: np.ndarray, X) -> np.ndarray:
+    """Give each row the part of its nearest kept point: the decision sets.
+
+    Parameters
+    ----------
+    X_kept : array or sparse array of shape (n_kept, n_features)
+    part : ndarray of shape (n_kept,), int
+    X : array or sparse array of shape (n_queries, n_features)
+
+    Returns
+    -------
+    part : ndarray of shape (n_queries,), int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> voronoi_parts(np.array([[0.0], [9.0]]), np.array([1, 0]), np.array([[2.0], [7.0]])).tolist()
+    [1, 0]
+    """
+    if sparse.issparse(X_kept):
+        from fewfold.graph.neighbors import nearest_neighbors
+
+        return part[nearest_neighbors(X_kept, 1, query=X).indices[:, 0]]
+    return part[cov.neighbourhoods(np.asarray(X_kept), 1, np.asarray(X))[:, 0]]
