@@ -1,0 +1,121 @@
+"""Where points, old or new, lie in an atlas: their nearest charts, errors and projections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fewfold.atlas.charts import cheapest, error_blocks
+from fewfold.atlas.fitting import charts_of, to_reduced
+
+# Rows encoded at a time: the block's errors on 1000 charts take 32 MB.
+_BLOCK_ROWS = 8192
+
+
+def encode(X, atlas: dict[str, np.ndarray], q: int = 10, rows=None) -> dict[str, np.ndarray]:
+    """Encode points by the ``q`` charts of least reconstruction error.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+    atlas : dict of ndarrays
+        As returned by `fewfold.atlas.fit_atlas`.
+    q : int
+        Charts kept per point; fewer if the atlas has fewer.
+    rows : int array of shape (n_samples,), optional
+        Which rows of the atlas's own data ``X`` holds; None for new points.
+
+    Returns
+    -------
+    dict of ndarrays
+        ``charts`` (n, q) int32, cheapest first; ``errors`` (n, q) float32; ``projections``
+        (n, q, d) float32; ``member`` (n, q) bool: the point belongs to the chart. Points of
+        the atlas belong to the charts they were assigned to, new ones to their cheapest.
+
+    Examples
+    --------
+    >>> from fewfold.atlas import fit_atlas
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> code = encode(X, fit_atlas(X, {"n_dims": 2}), q=2)
+    >>> code["projections"].shape[0], code["projections"].shape[2]
+    (100, 2)
+    """
+    blocks = [block for _, block in encode_blocks(X, atlas, q, rows)]
+    return {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
+
+
+def encode_blocks(
+    X, atlas: dict[str, np.ndarray], q: int = 10, rows=None, block_rows: int = _BLOCK_ROWS
+) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
+    """Yield the encoding of `encode` block by block, for files larger than memory."""
+    charts = charts_of(atlas)
+    belongs = _membership_keys(atlas)
+    n = X.shape[0]
+    for start in range(0, max(n, 1), block_rows):
+        part = slice(start, min(start + block_rows, n))
+        Z = to_reduced(X[part], atlas["origin"], atlas["basis"], charts.means.dtype)
+        code = _encode_rows(Z, charts, q)
+        if rows is None:
+            code["member"][:, 0] = True
+        else:
+            own = np.asarray(rows)[part].astype(np.int64)
+            keys = own[:, None] * len(charts) + code["charts"]
+            code["member"] = np.isin(keys, belongs)
+        yield part, code
+
+
+def _membership_keys(atlas):
+    return atlas["member_rows"].astype(np.int64) * len(atlas["means"]) + atlas["member_charts"]
+
+
+def _encode_rows(Z, charts, q):
+    q = min(q, len(charts))
+    n, d = len(Z), charts.directions.shape[1]
+    code = {
+        "charts": np.zeros((n, q), np.int32),
+        "errors": np.zeros((n, q), np.float32),
+        "projections": np.zeros((n, q, d), np.float32),
+        "member": np.zeros((n, q), bool),
+    }
+    for rows, errors in error_blocks(Z, charts):
+        best = cheapest(errors, q)
+        code["charts"][rows] = best
+        code["errors"][rows] = np.take_along_axis(errors, best, 1)
+    for chart, (who, place) in chart_entries(code["charts"]).items():
+        inside = (Z[who] - charts.means[chart]) @ charts.directions[chart].T
+        code["projections"][who, place] = inside
+    return code
+
+
+def chart_entries(charts: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Return for each chart the rows that are encoded by it, and at which place.
+
+    Parameters
+    ----------
+    charts : int ndarray of shape (n, q)
+
+    Returns
+    -------
+    dict : chart -> (rows, places)
+
+    Examples
+    --------
+    >>> entries = chart_entries(np.array([[7, 3], [3, 9]]))
+    >>> rows, places = entries[3]
+    >>> rows.tolist(), places.tolist()
+    ([0, 1], [1, 0])
+    """
+    flat = charts.ravel()
+    if flat.size == 0:
+        return {}
+    order = np.argsort(flat, kind="stable")
+    present, start = np.unique(flat[order], return_index=True)
+    parts = np.split(order, start[1:])
+    q = charts.shape[1]
+    return {int(c): (part // q, part % q) for c, part in zip(present, parts)}
+
+
+def take_rows(code: dict[str, np.ndarray], rows) -> dict[str, np.ndarray]:
+    """Keep some rows of an encoding."""
+    return {name: values[rows] for name, values in code.items()}
