@@ -1,0 +1,197 @@
+"""The experiment's protocol: labelled draws, what is evaluated, and statistics."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+
+DRAWS = ("random", "stratified", "balanced", "given")
+EVALUATED = ("unlabeled", "test")
+
+
+def derive_seed(seed: int, *axes) -> int:
+    """Derive a seed from the master seed and the axes that should vary (names or numbers)."""
+    parts = [zlib.crc32(str(a).encode()) for a in axes]
+    return int(np.random.SeedSequence([seed, *parts]).generate_state(1)[0])
+
+
+def held_out_rows(n: int, share: float, seed: int) -> np.ndarray:
+    """Choose the rows kept from the model in an inductive run, as a mask."""
+    if not 0 < share < 1:
+        raise InputError(f"holdout={share}: a share between 0 and 1 is needed.")
+    count = min(max(1, round(share * n)), n - 1)
+    mask = np.zeros(n, dtype=bool)
+    mask[np.random.default_rng(seed).permutation(n)[:count]] = True
+    return mask
+
+
+def resolve_budgets(budgets, n_eligible: int) -> list[int]:
+    """Turn label budgets (counts, or shares as floats up to 1.0) into sorted counts."""
+    counts = []
+    for budget in budgets:
+        is_share = isinstance(budget, float)
+        if is_share and 0 < budget <= 1:
+            count = max(1, round(budget * n_eligible))
+        elif not is_share and 1 <= budget <= n_eligible:
+            count = int(budget)
+        else:
+            raise InputError(
+                f"labels: {budget} with {n_eligible} rows that may be labelled. Allowed are counts "
+                f"from 1 to {n_eligible}, or shares (0.0 to 1.0]."
+            )
+        counts.append(count)
+    return sorted(set(counts))
+
+
+def draw_order(y, eligible, *, draw: str, size: int, seed: int) -> np.ndarray:
+    """Order the rows that may be labelled; a budget of b labels takes the first b of them.
+
+    So draws of growing size are nested, and all methods share them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Class codes (-1 unknown), or floats (NaN unknown).
+    eligible : ndarray of row numbers
+    draw : {"random", "stratified", "balanced"}
+        Any rows, as in the papers; classes in proportion, each class once before any twice;
+        equally many of each class while they last.
+    size : int
+        How many rows to return.
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([0, 0, 0, 1, 1, 1])
+    >>> order = draw_order(y, np.arange(6), draw="balanced", size=4, seed=0)
+    >>> np.bincount(y[order]).tolist()
+    [2, 2]
+    """
+    rng = np.random.default_rng(seed)
+    shuffled = rng.permutation(eligible)
+    if draw == "random" or y.dtype.kind == "f":
+        return shuffled[:size]
+    codes = y[shuffled]
+    classes, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    rank = np.empty(len(codes), dtype=np.int64)
+    for c in range(len(classes)):
+        members = np.flatnonzero(inverse == c)
+        rank[members] = np.arange(len(members))
+    turn = rng.permutation(len(classes))[inverse]
+    if draw == "balanced":
+        order = np.lexsort((turn, rank))
+    else:
+        place = (rank + 0.5) / counts[inverse]
+        order = np.lexsort((turn, place, rank > 0))
+    return shuffled[order][:size]
+
+
+def make_draws(y, *, draw, budgets, trials, seed, dataset, test_mask=None, label_splits=None):
+    """Draw the labelled rows of all trials.
+
+    Returns
+    -------
+    order : int64 ndarray of shape (trials, largest budget)
+    budgets : list of int
+    """
+    if draw not in DRAWS:
+        raise InputError(f"draw={draw!r} is unknown. Choose one of {', '.join(DRAWS)}.")
+    known = y >= 0 if y.dtype.kind in "iu" else ~np.isnan(y)
+    if draw == "given":
+        return _given(label_splits, budgets, trials, dataset)
+    eligible = np.flatnonzero(known if test_mask is None else known & ~test_mask)
+    _check_labels(y, known, eligible, dataset)
+    counts = resolve_budgets(budgets, len(eligible))
+    if draw == "balanced":
+        smallest = len(np.unique(y[eligible]))
+        if counts[0] < smallest:
+            raise InputError(
+                f"labels: {counts[0]} with draw: balanced needs at least one label for each of the "
+                f"{smallest} classes of {dataset!r}. Raise it, or use draw: random."
+            )
+    order = [
+        draw_order(y, eligible, draw=draw, size=counts[-1], seed=derive_seed(seed, dataset, t))
+        for t in range(trials)
+    ]
+    return np.asarray(order, dtype=np.int64), counts
+
+
+def _check_labels(y, known, eligible, dataset):
+    if not known.any():
+        raise InputError(
+            f"{dataset!r} has no labelled row. Fill in some labels, two classes at least."
+        )
+    if y.dtype.kind in "iu" and len(np.unique(y[eligible])) < 2:
+        raise InputError(
+            f"{dataset!r} has labels of one class only among the {len(eligible)} rows that may be "
+            "labelled. Classification needs two classes at least."
+        )
+
+
+def _given(label_splits, budgets, trials, dataset):
+    if label_splits is None:
+        raise InputError(
+            f"draw: given, but {dataset!r} comes without label splits. Use draw: random."
+        )
+    available, size = label_splits.shape
+    if trials > available:
+        raise InputError(
+            f"trials={trials} with draw: given, but {dataset!r} has {available} label splits. "
+            f"Use trials up to {available}."
+        )
+    counts = [b for b in resolve_budgets(budgets, size)]
+    return np.asarray(label_splits[:trials, : counts[-1]], dtype=np.int64), counts
+
+
+def evaluated_rows(y, labeled, *, evaluate: str = "unlabeled", test_mask=None) -> np.ndarray:
+    """Return the rows whose prediction counts: with known truth, and not labelled in this draw."""
+    if evaluate not in EVALUATED:
+        raise InputError(f"evaluate={evaluate!r} is unknown. Choose one of {', '.join(EVALUATED)}.")
+    mask = y >= 0 if y.dtype.kind in "iu" else ~np.isnan(y)
+    mask = mask.copy()
+    mask[labeled] = False
+    if evaluate == "test":
+        if test_mask is None:
+            raise InputError("evaluate: test, but the dataset has no official test rows.")
+        mask &= test_mask
+    rows = np.flatnonzero(mask)
+    if not len(rows):
+        raise InputError(
+            "No row is left to evaluate: all rows with known truth are labelled. Lower the label "
+            "budget, or evaluate on test rows."
+        )
+    return rows
+
+
+def error_rate(truth, predicted) -> float:
+    """Return the share of wrong labels; an unknown (-1) counts as wrong."""
+    return float(np.mean(truth != predicted))
+
+
+def mean_squared_error(truth, predicted) -> float:
+    """Return the mean squared difference."""
+    return float(np.mean((np.asarray(truth) - np.asarray(predicted)) ** 2))
+
+
+def pair_error(truth, clusters) -> float:
+    """Return the share of pairs put together, or apart, wrongly by a clustering.
+
+    Examples
+    --------
+    >>> pair_error([0, 0, 1, 1], [1, 1, 0, 0])
+    0.0
+    """
+    truth, clusters = np.unique(truth, return_inverse=True)[1], np.unique(
+        clusters, return_inverse=True
+    )[1]  # fmt: skip
+    table = np.zeros((truth.max() + 1, clusters.max() + 1))
+    np.add.at(table, (truth, clusters), 1)
+    pairs = len(truth) * (len(truth) - 1) / 2
+    both = (table * (table - 1) / 2).sum()
+    in_truth = (table.sum(1) * (table.sum(1) - 1) / 2).sum()
+    in_clusters = (table.sum(0) * (table.sum(0) - 1) / 2).sum()
+    return float((in_truth + in_clusters - 2 * both) / pairs)
