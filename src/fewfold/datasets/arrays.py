@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from fewfold.datasets.frames import existing_file, memory_bytes
+from fewfold.datasets.frames import existing_file, memory_bytes, sound
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
 
@@ -60,16 +61,12 @@ def check_dtype(where: str, dtype: np.dtype, text: bool = False) -> None:
 
 
 def _npy_header(stream, where: str):
-    try:
+    with sound(where, "a readable NumPy file", "Write it again with numpy.save."):
         version = np.lib.format.read_magic(stream)
         reader = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
         if version[0] not in reader:
             raise ValueError(f"format version {version}")
         shape, _, dtype = reader[version[0]](stream)
-    except (ValueError, SyntaxError, EOFError, UnicodeError) as error:
-        raise InputError(
-            f"{where}: not a readable NumPy file ({error}). Write it again with numpy.save."
-        ) from error
     if any(length < 0 for length in shape):
         raise InputError(f"{where}: the header announces the shape {shape}. Write it again.")
     return shape, dtype
@@ -89,17 +86,13 @@ class NpzSource:
 
     def __init__(self, path: Path):
         self.path = path
-        try:
+        with sound(path, "a whole NPZ file", "Write it again with numpy.savez."):
             with zipfile.ZipFile(path) as archive:
                 self.members = {
                     i.filename.removesuffix(".npy"): i.file_size
                     for i in archive.infolist()
                     if i.filename.endswith(".npy")
                 }
-        except zipfile.BadZipFile as error:
-            raise InputError(
-                f"{path}: not a whole NPZ file ({error}). Write it again with numpy.savez."
-            ) from error
         self.sparse = {"format", "shape", "data"} <= set(self.members)
 
     def names(self) -> list[str]:
@@ -109,8 +102,9 @@ class NpzSource:
     def header(self, name: str) -> tuple[tuple, np.dtype]:
         """Shape and type of one array, after the checks of size."""
         where = f"{self.path}[{name}]"
-        with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as stream:
-            shape, dtype = _npy_header(stream, where)
+        with sound(where, "a whole array"), zipfile.ZipFile(self.path) as archive:
+            with archive.open(f"{name}.npy") as stream:
+                shape, dtype = _npy_header(stream, where)
         refuse_size(where, shape, dtype.itemsize, self.members[name])
         return shape, dtype
 
@@ -122,11 +116,9 @@ class NpzSource:
 
     def _read(self, name: str, text: bool = False) -> np.ndarray:
         check_dtype(f"{self.path}[{name}]", self.header(name)[1], text)
-        try:
+        with sound(f"{self.path}[{name}]", "a whole array"):
             with np.load(self.path, allow_pickle=False) as arrays:
                 return arrays[name]
-        except (ValueError, OSError, zipfile.BadZipFile) as error:
-            raise InputError(f"{self.path}[{name}]: damaged ({error}). Write it again.") from error
 
     def read(self, name: str, text: bool = False):
         """Read one array."""
@@ -140,13 +132,9 @@ class NpzSource:
 def _load_sparse(path: Path):
     from scipy import sparse
 
-    try:
+    with sound(path, "a sound sparse matrix", "Write it with scipy.sparse.save_npz."):
         X = sparse.csr_array(sparse.load_npz(path))
         X.check_format(full_check=True)
-    except (ValueError, KeyError, OSError, NotImplementedError) as error:
-        raise InputError(
-            f"{path}: not a sound sparse matrix ({error}). Write it with scipy.sparse.save_npz."
-        ) from error
     check_dtype(str(path), X.dtype)
     return X
 
@@ -157,15 +145,12 @@ class Hdf5Source:
     def __init__(self, path: Path):
         self.path = path
 
+    @contextlib.contextmanager
     def _open(self):
         import h5py
 
-        try:
-            return h5py.File(self.path, "r")
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: not a whole HDF5 file ({error}). Write it again."
-            ) from error
+        with sound(self.path, "a whole HDF5 file"), h5py.File(self.path, "r") as file:
+            yield file
 
     def names(self) -> list[str]:
         """Names of all datasets inside the file (links are not followed)."""
@@ -221,14 +206,9 @@ class Hdf5Source:
 
         with self._open() as file:
             node = self._dataset(file, name, text)
-            try:
-                if h5py.check_string_dtype(node.dtype) is not None:
-                    return np.asarray(node.asstr()[...], dtype=str)
-                return node[...]
-            except OSError as error:
-                raise InputError(
-                    f"{self.path}[{name}]: damaged ({error}). Write it again."
-                ) from error
+            if h5py.check_string_dtype(node.dtype) is not None:
+                return np.asarray(node.asstr()[...], dtype=str)
+            return node[...]
 
 
 def read_mtx(path: Path):
@@ -236,12 +216,8 @@ def read_mtx(path: Path):
     from scipy import io, sparse
 
     shape, entries, kind = mtx_info(path)
-    try:
+    with sound(path, "a sound MatrixMarket file"):
         X = io.mmread(path, spmatrix=False)
-    except (ValueError, OverflowError, OSError, MemoryError) as error:
-        raise InputError(
-            f"{path}: not a sound MatrixMarket file ({error}). Write it again."
-        ) from error
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     check_dtype(str(path), X.dtype)
     return X
@@ -251,13 +227,8 @@ def mtx_info(path: Path) -> tuple[tuple[int, int], int, str]:
     """Read a MatrixMarket header: shape, number of entries, format; refuse absurd ones."""
     from scipy import io
 
-    try:
+    with sound(path, "a MatrixMarket file", "The first line must start with %%MatrixMarket."):
         rows, columns, entries, kind, field, symmetry = io.mminfo(path)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InputError(
-            f"{path}: not a MatrixMarket file ({error}). The first line must start with "
-            "%%MatrixMarket."
-        ) from error
     if field == "complex":
         raise InputError(f"{path}: holds complex numbers; allowed: whole or real numbers.")
     # The shortest entry is "1 1\n" (pattern) in a sparse file, "0\n" in a dense one.

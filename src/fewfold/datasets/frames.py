@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from collections import Counter
@@ -23,6 +24,18 @@ def memory_bytes() -> int:
     import os
 
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@contextlib.contextmanager
+def sound(where: str | Path, what: str, advice: str = "Write it again."):
+    """Turn whatever a library raises on a damaged file into one clear error."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # damage can surface as nearly any kind
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{where}: not {what} ({reason[:200]}). {advice}") from error
 
 
 def existing_file(path: str | Path) -> Path:
@@ -269,13 +282,10 @@ def missing_column(file: Path, name: str, names: Sequence[str], what: str = "col
 
 
 def _parquet_file(file: Path):
-    import pyarrow as pa
     from pyarrow import parquet
 
-    try:
+    with sound(file, "a whole Parquet file"):
         return parquet.ParquetFile(file)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{file}: not a whole Parquet file ({error}). Write it again.") from error
 
 
 def _read_parquet(file: Path, only):
@@ -298,11 +308,6 @@ def _read_parquet(file: Path, only):
                 f"{file}: column {field.name!r} is of type {field.type}; allowed: numbers, "
                 "booleans, text. Flatten or remove it."
             )
-    try:
-        return parquet.read(columns=list(only) if only is not None else None).rename_columns(
-            list(only) if only is not None else names
-        )
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"{file}: the Parquet file is damaged ({error}). Write it again."
-        ) from error
+    wanted = names if only is None else list(only)
+    with sound(file, "a whole Parquet file"):
+        return parquet.read(columns=wanted).rename_columns(wanted)
