@@ -132,6 +132,7 @@ class ResumingDownloader:
     def _receive(self, url: str) -> None:
         """Make one request for what is still missing and append what comes."""
         import requests
+        import urllib3
 
         have = self.part.stat().st_size if self.part.exists() else 0
         headers = {"Accept-Encoding": "identity", "User-Agent": "fewfold"}
@@ -152,9 +153,9 @@ class ResumingDownloader:
                     self.part.unlink(missing_ok=True)
                     raise _Cut("the server sent another range than asked for")
                 self._store(answer, have if answer.status_code == 206 else 0)
-        except requests.Timeout as error:
+        except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
             raise _Cut(f"no answer for {TIMEOUT_S[1]:g} s") from error
-        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
+        except (requests.ConnectionError, urllib3.exceptions.HTTPError) as error:
             raise _Cut(f"connection failed or cut ({_short(error)})") from error
 
     def _store(self, answer, have: int) -> None:
@@ -162,7 +163,8 @@ class ResumingDownloader:
         limit = self._limit()
         self.part.parent.mkdir(parents=True, exist_ok=True)
         with open(self.part, "ab" if have else "wb") as out, self._bar(have, length) as bar:
-            for chunk in answer.iter_content(CHUNK):
+            # read1 gives what has come; iter_content would drop the last piece of a cut answer.
+            while chunk := answer.raw.read1(CHUNK):
                 out.write(chunk)
                 have += len(chunk)
                 bar.update(len(chunk))
