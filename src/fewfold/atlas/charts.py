@@ -13,6 +13,8 @@ import numpy as np
 # float32 are 4 MB: the product is still in cache when its squares are summed.
 _BLOCK_ROWS = 512
 _BLOCK_CHARTS = 64
+# Fewer multiplications than this take less time than starting threads.
+_SMALL_WORK = 10**8
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def fit_charts(
         charts.directions[c, : len(directions)] = directions
         charts.dims[c] = len(directions)
 
-    _in_threads(fit, range(m))
+    work = sum(len(rows) for rows in members) * D**2
+    list(_in_threads(fit, range(m), work))
     return charts
 
 
@@ -147,7 +150,7 @@ def error_blocks(X: np.ndarray, charts: Charts) -> Iterator[tuple[slice, np.ndar
             errors[:, first:last] -= np.einsum("nmd,nmd->nm", inside, inside)
         return rows, np.maximum(errors, 0, out=errors)
 
-    yield from _in_threads(block, range(0, len(X), _BLOCK_ROWS), lazily=True)
+    yield from _in_threads(block, range(0, len(X), _BLOCK_ROWS), len(X) * D * m * d)
 
 
 def reconstruction_errors(X: np.ndarray, charts: Charts) -> np.ndarray:
@@ -187,21 +190,20 @@ def cheapest(errors: np.ndarray, q: int) -> np.ndarray:
     return np.take_along_axis(part, order, 1).astype(np.int32)
 
 
-def _in_threads(function, tasks, lazily=False):
+def _in_threads(function, tasks, work):
     """Map over threads, one BLAS thread each: the steps between products then run in parallel."""
     from threadpoolctl import threadpool_info, threadpool_limits
 
+    if work < _SMALL_WORK:
+        yield from map(function, tasks)
+        return
     # The size of the BLAS pool is what the user (or Snakemake) allows this process.
     allowed = [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
     workers = max(1, min(max(allowed, default=1), len(tasks)))
-
-    def run():
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
-            window = 4 * workers  # results waiting to be used stay few
-            tasks_left = iter(tasks)
-            waiting = [pool.submit(function, t) for t in islice(tasks_left, window)]
-            while waiting:
-                yield waiting.pop(0).result()
-                waiting.extend(pool.submit(function, t) for t in islice(tasks_left, 1))
-
-    return run() if lazily else list(run())
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
+        tasks_left = iter(tasks)
+        # Results waiting to be used stay few.
+        waiting = [pool.submit(function, t) for t in islice(tasks_left, 4 * workers)]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting.extend(pool.submit(function, t) for t in islice(tasks_left, 1))

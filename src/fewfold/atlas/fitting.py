@@ -30,8 +30,9 @@ class AtlasSettings:
         Dimension of the charts. Default: the directions that hold 90 % of the variance of the
         median proposal, at most 30.
     mdl : float, optional
-        Price of a chart in use. Default: ``mdl_factor`` times the mean error of a point on its
-        cheapest proposal, times the square root of the number of points.
+        Price of a chart in use. Default: ``mdl_factor * (n_dims + 1)`` times the mean error of a
+        point on its cheapest proposal. A chart reconstructs ``n_dims + 1`` points exactly, so
+        one that is cheaper than their errors pays for itself without describing any others.
     mdl_factor : float
         Larger: fewer, larger charts.
     n_neighbors : int
@@ -53,7 +54,7 @@ class AtlasSettings:
 
     n_dims: int | None = None
     mdl: float | None = None
-    mdl_factor: float = 0.05
+    mdl_factor: float = 4.0
     n_neighbors: int = 2
     n_proposals: int | None = None
     proposal_size: int | None = None
@@ -136,7 +137,7 @@ def fit_atlas(
     report("proposals", 0, 1)
     charts = propose_charts(Z, settings, rng)
     errors = reconstruction_errors(Z, charts)
-    mdl = default_mdl(errors, settings)
+    mdl = default_mdl(errors, charts, settings)
     fitted = _alternate(Z, charts, errors, hoods, mdl, settings, rng, report)
     charts, y, energy, kind = fitted
     rows, members = memberships(y, hoods)
@@ -238,11 +239,12 @@ def _local_dims(Z, found, share=0.9, most=30):
     return int(np.clip(np.median(needed), 1, most)) if needed else 1
 
 
-def default_mdl(errors: np.ndarray, settings: AtlasSettings) -> float:
-    """Return the price of a chart: as set, or by the scale of the errors and the data's size."""
+def default_mdl(errors: np.ndarray, charts: Charts, settings: AtlasSettings) -> float:
+    """Return the price of a chart: as set, or by the errors of the proposals."""
     if settings.mdl is not None:
         return float(settings.mdl)
-    return float(settings.mdl_factor * errors.min(axis=1).mean() * np.sqrt(len(errors)))
+    mean_error = errors.min(axis=1).mean(dtype=np.float64)
+    return float(settings.mdl_factor * (1 + charts.directions.shape[1]) * mean_error)
 
 
 def _neighbor_rows(Z, k, neighbors):
@@ -284,7 +286,7 @@ def _alternate(Z, charts, errors, hoods, mdl, settings, rng, report):
         errors = reconstruction_errors(Z, charts)
         energy.append(total_energy(y, hoods, errors, mdl, settings.potts))
         kind.append(3)
-        _check_fall(energy, Z.dtype)
+        _check_fall(energy, Z)
         report(label, 1, 1)
         if start - energy[-1] < 1e-3 * abs(start):
             break
@@ -363,11 +365,11 @@ def _record(energy, kind, change, what):
     kind.append(what)
 
 
-def _check_fall(energy, dtype):
-    """Refuse a curve that rises beyond the rounding of the errors."""
-    slack = 1e-9 if dtype == np.float64 else 1e-5
+def _check_fall(energy, Z):
+    """Refuse a curve that rises beyond rounding: errors are differences of squared lengths."""
+    slack = 1e-10 if Z.dtype == np.float64 else 1e-6
     rise = np.max(np.diff(energy))
-    if rise > slack * max(abs(energy[0]), 1e-30):
+    if rise > slack * (np.square(Z, dtype=np.float64).sum() + energy[0]):
         raise ConvergenceError(
             f"The atlas's energy rose by {rise:.3g} (of {energy[0]:.3g}) in a move; it must never "
             "rise. The features may be of very different size: scale them, and report this."

@@ -1,0 +1,258 @@
+"""Learners on encoded points: dual and primal machines, nearest neighbour, choice of scales."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from fewfold.atlas.encoding import chart_entries, take_rows
+from fewfold.atlas.features import KERNEL_OF, atlas_features
+from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
+from fewfold.atlas.svm import fit_pairs, vote
+from fewfold.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """Everything a learner on encoded points needs; see `fewfold.atlas.AtlasSVC`."""
+
+    kernel: str = "rbf"
+    assignment: str = "soft"
+    normalize: bool = True
+    gamma: float = 1.0
+    sigma: float = 1.0
+    C: float | None = None
+    solver: str = "batch"
+    n_charts: int = 1
+    seed: int = 0
+
+    def replace(self, **changes) -> KernelOptions:
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def matrix(self, code_rows, code_all) -> np.ndarray:
+        """Return the kernel between two sets of encoded points."""
+        return atlas_kernel_rows(
+            code_rows,
+            code_all,
+            self.gamma,
+            self.sigma,
+            KERNEL_OF.get(self.kernel, self.kernel),
+            self.normalize,
+            self.assignment,
+        )
+
+    def features(self, code):
+        """Return the sparse features of encoded points."""
+        return atlas_features(
+            code,
+            self.n_charts,
+            self.gamma,
+            self.sigma,
+            self.kernel,
+            self.normalize,
+            self.assignment,
+        )
+
+    def penalty(self, code) -> float:
+        """Return C: as given, or 10 over the mean of ``K_xx``."""
+        if self.C is not None:
+            return float(self.C)
+        if self.normalize:
+            return 10.0
+        kind = KERNEL_OF.get(self.kernel, self.kernel)
+        own = kernel_diagonal(code, self.gamma, self.sigma, kind, self.assignment).mean()
+        return 10.0 / max(own, 1e-12)
+
+
+class DualMachine:
+    """One-versus-one machines on the kernel."""
+
+    def __init__(self, options: KernelOptions):
+        self.options = options
+
+    def fit(self, code, codes) -> DualMachine:
+        """Train on encoded points and class codes."""
+
+        def kernel(rows):
+            part = take_rows(code, rows)
+            return self.options.matrix(part, part)
+
+        n_classes = int(codes.max()) + 1
+        self.machine = fit_pairs(kernel, codes, n_classes, self.options.penalty(code))
+        self.support_code = take_rows(code, self.machine.support)
+        return self
+
+    def decide(self, code) -> np.ndarray:
+        """Return the decisions of all pairs, of shape (n, n_pairs)."""
+        return self.machine.decide(self.options.matrix(code, self.support_code))
+
+    def shares(self, code) -> np.ndarray:
+        """Return the share of each class, of shape (n, n_classes)."""
+        machine = self.machine
+        return vote(self.decide(code), machine.pairs, machine.n_classes)
+
+
+class PrimalMachine:
+    """One-versus-rest linear machines on the features."""
+
+    def __init__(self, options: KernelOptions):
+        self.options = options
+
+    def fit(self, code, codes) -> PrimalMachine:
+        """Train on encoded points and class codes."""
+        from sklearn.linear_model import SGDClassifier
+        from sklearn.svm import LinearSVC
+
+        C = self.options.penalty(code)
+        features = self.options.features(code)
+        if self.options.solver == "sgd":
+            # 10 passes at least, and a million steps where the points are few.
+            passes = int(max(10, np.ceil(1e6 / len(codes))))
+            self.machine = SGDClassifier(
+                alpha=1 / (C * len(codes)),
+                average=True,
+                max_iter=passes,
+                tol=None,
+                random_state=self.options.seed,
+            )
+        else:
+            self.machine = LinearSVC(C=C, max_iter=5000, random_state=self.options.seed)
+        # Features are float32; both solvers would copy them to float64 once per class.
+        self.machine.fit(features.astype(np.float64), codes)
+        return self
+
+    def shares(self, code) -> np.ndarray:
+        """Return the share of each class, of shape (n, n_classes)."""
+        from scipy.special import expit, softmax
+
+        decisions = self.machine.decision_function(self.options.features(code))
+        if decisions.ndim == 1:
+            second = expit(2 * decisions)
+            return np.column_stack([1 - second, second])
+        return softmax(2 * decisions, axis=1)
+
+
+class NearestInAtlas:
+    """The label of the nearest labelled point, measured inside the charts."""
+
+    def __init__(self, options: KernelOptions):
+        self.options = options
+
+    def fit(self, code, codes) -> NearestInAtlas:
+        """Keep the encoded points and class codes."""
+        self.code, self.codes = code, np.asarray(codes)
+        return self
+
+    def shares(self, code) -> np.ndarray:
+        """Return 1 for the class of the nearest point; equal shares where no chart is common."""
+        nearest, distance = nearest_in_atlas(code, self.code)
+        n_classes = int(self.codes.max()) + 1
+        shares = np.eye(n_classes)[self.codes[nearest]]
+        shares[np.isinf(distance)] = 1 / n_classes
+        return shares
+
+
+def nearest_in_atlas(
+    code: dict[str, np.ndarray], base: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the nearest encoded point inside the charts.
+
+    The squared distance of two points is the least, over charts both are encoded by, of
+    ``|P(x) - P(y)|^2 + E(x) + E(y)``: along the chart, and off it on either side.
+
+    Parameters
+    ----------
+    code, base : dicts of ndarrays
+        Encodings of ``m`` and ``n`` points.
+
+    Returns
+    -------
+    nearest : int ndarray of shape (m,)
+        0 where no chart is common.
+    squared : ndarray of shape (m,)
+        Squared distances; infinite where no chart is common.
+    """
+    m = len(code["charts"])
+    nearest, squared = np.zeros(m, int), np.full(m, np.inf)
+    entries = chart_entries(base["charts"])
+    for chart, (r, i) in chart_entries(code["charts"]).items():
+        if chart not in entries:
+            continue
+        c, j = entries[chart]
+        A = code["projections"][r, i].astype(np.float64)
+        B = base["projections"][c, j].astype(np.float64)
+        d2 = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
+        d2 += code["errors"][r, i][:, None] + base["errors"][c, j]
+        best = d2.argmin(axis=1)
+        value = d2[np.arange(len(r)), best]
+        better = value < squared[r]
+        nearest[r[better]], squared[r[better]] = c[best[better]], value[better]
+    return nearest, squared
+
+
+LEARNERS = {
+    "rbf": DualMachine,
+    "linear": PrimalMachine,
+    "quad": PrimalMachine,
+    "quadcross": PrimalMachine,
+    "nearest": NearestInAtlas,
+}
+
+# Factors tried around the default scales, and penalties over the mean of K_xx.
+_GRID = {"gamma": (0.5, 1.0, 2.0), "sigma": (0.5, 1.0, 2.0), "C": (1.0, 10.0, 100.0)}
+
+
+def choose_options(
+    code: dict[str, np.ndarray],
+    codes: np.ndarray,
+    options: KernelOptions,
+    free: list[str],
+    n_folds: int,
+) -> KernelOptions:
+    """Choose scales and penalty by cross-validation on labelled points only.
+
+    Parameters
+    ----------
+    code : dict of ndarrays
+        Encoding of the labelled points.
+    codes : int ndarray of shape (n_labelled,)
+    options : KernelOptions
+        Values that stay, and the middle of the grid.
+    free : list of str
+        Which of "gamma", "sigma" and "C" to choose.
+    n_folds : int
+        At most the size of the smallest class is used.
+
+    Returns
+    -------
+    KernelOptions
+        Those of least error; of equals, the nearest to the middle of the grid.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    if n_folds < 2:
+        raise InputError(f"cv={n_folds}: allowed are numbers from 2 up, or None.")
+    n_folds = min(n_folds, int(np.bincount(codes).min()))
+    if n_folds < 2 or options.kernel == "nearest":
+        return options  # a class seen once leaves nothing to validate on
+    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(codes, codes))
+    middle = options.replace(C=options.penalty(code))
+    tried = []
+    for factors in product(*(_GRID[name] for name in free)):
+        changes = {name: getattr(middle, name) * f for name, f in zip(free, factors)}
+        if "C" in changes:
+            changes["C"] /= 10
+        trial = middle.replace(**changes)
+        wrong = 0
+        for train, test in folds:
+            learner = LEARNERS[options.kernel](trial).fit(take_rows(code, train), codes[train])
+            guess = learner.shares(take_rows(code, test)).argmax(axis=1)
+            wrong += np.count_nonzero(guess != codes[test])
+        centre = [10.0 if name == "C" else 1.0 for name in free]
+        away = sum(abs(np.log(f / c)) for f, c in zip(factors, centre))
+        tried.append((wrong, away, len(tried), trial))
+    return min(tried)[3] if tried else options

@@ -1,0 +1,174 @@
+"""`Atlas` and `AtlasSVC`: scikit-learn's checks, degenerate input, seeds, learning."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import check_estimator
+
+from fewfold.atlas import Atlas, AtlasSettings, AtlasSVC, fit_atlas
+from fewfold.atlas.fitting import KINDS
+from fewfold.exceptions import InputError
+
+
+def rings(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, n)
+    truth = np.arange(n) % 2
+    X = (1 + truth)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return X + rng.normal(0, 0.03, (n, 2)), truth
+
+
+def test_scikit_learn_checks_atlas():
+    check_estimator(Atlas())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_scikit_learn_checks_classifier(kernel):
+    # The check trains on the labels -1 and 1; here -1 means unlabelled.
+    expected = {"check_classifiers_classes": "-1 means unlabelled"}
+    check_estimator(AtlasSVC(kernel), expected_failed_checks=expected)
+
+
+def test_energy_never_rises_and_every_kind_of_move_is_recorded():
+    X, _ = rings()
+    atlas = Atlas(n_dims=1, mdl=0.2).fit(X)
+    assert np.all(np.diff(atlas.energy_) <= 1e-9)
+    kinds = {KINDS[k] for k in atlas.atlas_["energy_kind"]}
+    assert {"start", "expansion", "refit"} <= kinds
+    assert len(np.unique(atlas.interior_)) == atlas.n_charts_
+
+
+def test_dearer_charts_are_fewer():
+    X, _ = rings()
+    counts = [Atlas(n_dims=1, mdl=mdl).fit(X).n_charts_ for mdl in (0.01, 0.1, 1.0, 1e6)]
+    assert counts == sorted(counts, reverse=True) and counts[0] > counts[2]
+    assert counts[-1] == 1
+
+
+def test_every_point_is_in_the_interior_of_its_chart():
+    X, _ = rings(120)
+    fitted = Atlas(n_dims=1, mdl=0.2, n_neighbors=3).fit(X)
+    from fewfold.graph.neighbors import nearest_neighbors
+
+    belongs = set(
+        zip(fitted.atlas_["member_rows"].tolist(), fitted.atlas_["member_charts"].tolist())
+    )
+    for q, hood in enumerate(nearest_neighbors(X, 3).indices):
+        assert all((int(p), int(fitted.interior_[q])) in belongs for p in [q, *hood])
+
+
+def test_same_seed_same_atlas_and_given_neighbours_are_used():
+    from fewfold.graph.neighbors import nearest_neighbors
+
+    X, _ = rings()
+    one, two = (Atlas(n_dims=1, random_state=3).fit(X) for _ in range(2))
+    assert np.array_equal(one.interior_, two.interior_)
+    assert np.array_equal(one.energy_, two.energy_)
+    given = Atlas(n_dims=1, random_state=3).fit(X, neighbors=nearest_neighbors(X, 6))
+    assert np.array_equal(given.interior_, one.interior_)
+    other = Atlas(n_dims=1, random_state=4).fit(X)
+    assert not np.array_equal(other.energy_, one.energy_)
+
+
+def test_scale_of_the_data_does_not_matter():
+    X, y = rings()
+    y = np.where(np.arange(len(y)) < 30, y, -1)
+    one, two = (AtlasSVC(atlas=Atlas(n_dims=1)).fit(s * X, y) for s in (1.0, 256.0))
+    assert np.array_equal(one.transduction_, two.transduction_)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "quad", "quadcross", "nearest"])
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_learns_two_rings_from_few_labels(kernel, assignment):
+    X, truth = rings()
+    y = np.where(np.arange(len(truth)) < 60, truth, -1)
+    model = AtlasSVC(kernel, assignment=assignment, atlas=Atlas(n_dims=1, mdl=0.05)).fit(X, y)
+    assert np.mean(model.transduction_ == truth) > 0.9
+    assert np.array_equal(model.transduction_[:60], truth[:60])
+    X_new, truth_new = rings(seed=1)
+    assert np.mean(model.predict(X_new) == truth_new) > 0.85
+    assert np.allclose(model.predict_proba(X_new).sum(axis=1), 1)
+
+
+def test_sgd_and_batch_agree_on_most_points():
+    X, truth = rings()
+    batch, sgd = (
+        AtlasSVC("linear", solver=s, atlas=Atlas(n_dims=1, mdl=0.05)).fit(X, truth)
+        for s in ("batch", "sgd")
+    )
+    assert np.mean(batch.predict(X) == sgd.predict(X)) > 0.95
+
+
+def test_three_classes_and_cross_validated_scales():
+    rng = np.random.default_rng(0)
+    truth = np.arange(240) % 3
+    X = rng.normal(0, 0.4, (240, 5)) + 2 * np.eye(5)[truth]
+    y = np.where(np.arange(240) < 60, truth, -1)
+    model = AtlasSVC(cv=3, atlas=Atlas(n_dims=2)).fit(X, y)
+    assert np.mean(model.transduction_ == truth) > 0.95
+    assert model.decision_function(X).shape == (240, 3)
+    fixed = AtlasSVC(cv=3, gamma=1.0, sigma=2.0, C=5.0, atlas=Atlas(n_dims=2)).fit(X, y)
+    assert (fixed.options_.gamma, fixed.options_.sigma, fixed.options_.C) == (1.0, 2.0, 5.0)
+
+
+def test_large_kernels_are_built_pair_by_pair(monkeypatch):
+    import fewfold.atlas.svm as svm
+
+    X, truth = rings(200)
+    truth = truth + 2 * (X[:, 0] > 0)
+    whole = AtlasSVC(atlas=Atlas(n_dims=1)).fit(X, truth)
+    monkeypatch.setattr(svm, "_WHOLE", 10)
+    pairs = AtlasSVC(atlas=Atlas(n_dims=1)).fit(X, truth)
+    assert np.allclose(whole.predict_proba(X), pairs.predict_proba(X), atol=1e-4)
+
+
+def test_prefitted_atlas_and_sparse_rows():
+    X, truth = rings()
+    atlas = fit_atlas(X, AtlasSettings(n_dims=1))
+    dense = AtlasSVC(atlas=atlas).fit(X, truth)
+    thin = AtlasSVC(atlas=atlas).fit(sparse.csr_array(X), truth)
+    assert np.allclose(dense.predict_proba(X), thin.predict_proba(sparse.csr_array(X)), atol=1e-5)
+    with pytest.raises(InputError, match="same rows"):
+        AtlasSVC(atlas=atlas).fit(X[:100], truth[:100])
+
+
+def test_more_features_than_kept_are_reduced():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)) @ rng.normal(size=(3, 40))
+    for rows in (X, sparse.csr_array(X)):
+        atlas = fit_atlas(rows, AtlasSettings(n_dims=2, max_features=3))
+        assert atlas["basis"].shape == (40, 3) and atlas["means"].shape[1] == 3
+
+
+def test_degenerate_input():
+    same = np.ones((30, 4))
+    atlas = Atlas().fit(same)
+    assert atlas.n_charts_ >= 1 and np.allclose(atlas.encode(same)["errors"], 0)
+    y = np.arange(30) % 2
+    assert set(AtlasSVC().fit(same, y).transduction_) <= {0, 1}
+    assert Atlas().fit(np.array([[0.0], [1.0]])).n_charts_ >= 1
+    with pytest.raises(InputError, match="2 classes"):
+        AtlasSVC().fit(same, np.r_[0, np.full(29, -1)])
+
+
+@pytest.mark.parametrize(
+    "bad", [{"n_dims": 0}, {"mdl": -1.0}, {"n_neighbors": 0}, {"q": 0}, {"n_candidates": 0}]
+)
+def test_bad_atlas_options_are_refused(bad):
+    with pytest.raises(InputError, match="allowed"):
+        Atlas(**bad).fit(rings(50)[0])
+
+
+@pytest.mark.parametrize(
+    "bad", [{"kernel": "cubic"}, {"assignment": "firm"}, {"C": 0}, {"gamma": -1.0}, {"cv": 1}]
+)
+def test_bad_classifier_options_are_refused(bad):
+    X, y = rings(50)
+    with pytest.raises(InputError):
+        AtlasSVC(**bad).fit(X, y)
+
+
+def test_neighbours_of_other_rows_are_refused():
+    X, _ = rings(50)
+    with pytest.raises(InputError, match="same rows"):
+        fit_atlas(X, neighbors=np.zeros((40, 5), int))
