@@ -121,11 +121,11 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
         )
         labelled, codes = self._read_labels(y)
-        self._check_choices()
+        self.check_options()
         self.atlas_ = self._fit_atlas(X)
         code = encode(X, self.atlas_, self.q, np.arange(X.shape[0]))
         self.fit_code(code, labelled, codes)
-        shares = self._shares(code)
+        shares = self.shares(code)
         self.transduction_ = self.classes_[shares.argmax(axis=1)]
         self.transduction_[labelled] = self.classes_[codes]
         self.transduction_shares_ = shares
@@ -195,7 +195,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        return self._shares(encode(X, self.atlas_, self.q))
+        return self.shares(encode(X, self.atlas_, self.q))
 
     def predict(self, X) -> np.ndarray:
         """Return the label of each row; the training rows and graph are not touched.
@@ -211,7 +211,8 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def _shares(self, code):
+    def shares(self, code: dict[str, np.ndarray]) -> np.ndarray:
+        """Return the share of each class for encoded points, of shape (n, n_classes)."""
         n = len(code["charts"])
         parts = [
             self.learner_.shares(take_rows(code, slice(start, start + _BLOCK_ROWS)))
@@ -247,7 +248,8 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         labelled = np.flatnonzero(known)
         return labelled, np.searchsorted(self.classes_, y[labelled])
 
-    def _check_choices(self):
+    def check_options(self) -> None:
+        """Refuse options that are unknown or out of range."""
         choices = {
             "kernel": tuple(LEARNERS),
             "assignment": ("soft", "hard"),
