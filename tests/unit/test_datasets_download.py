@@ -374,6 +374,13 @@ def test_two_at_once_download_once(server, cache):
     assert len(paths) == 4 and len(server.seen) == 1
 
 
+def test_folders_that_cannot_be_used(server, cache, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FEWFOLD_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DownloadError, match="cannot be made.*Set FEWFOLD_CACHE"):
+        download.obtain(wanted(f"{server.url}/a"))
+
+
 def test_cache_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("FEWFOLD_CACHE", raising=False)
     checkout = tmp_path / "checkout"

@@ -86,6 +86,37 @@ def test_integer_classes_are_spelt_alike_in_every_format(tmp_path):
     assert read_table(tmp_path / "a.csv", "y").classes == ["1.0", "2.0", "10.0"]
 
 
+def test_parquet_types(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "a": pd.Categorical([3, 1, 3]),
+            "b": pd.array([1, None, 3], dtype="Int64"),
+            "c": pd.Categorical(["1.5", "2", "2"]),
+            "y": pd.Categorical(["u", None, "v"]),
+            "k": [3, 4, 3],
+            "t": [True, False, True],
+        }
+    )
+    frame.to_parquet(tmp_path / "a.parquet")
+    data = read_table(tmp_path / "a.parquet", "y")
+    expected = [[3, 1, 1.5, 3, 1], [1, np.nan, 2, 4, 0], [3, 3, 2, 3, 1]]
+    assert np.array_equal(data.X, expected, equal_nan=True)
+    assert (data.classes, data.y.tolist()) == (["u", "v"], [0, -1, 1])
+    for target, classes in (("k", ["3", "4"]), ("t", ["False", "True"]), ("a", ["1", "3"])):
+        assert read_table(tmp_path / "a.parquet", target, features=["b"]).classes == classes
+
+
+def test_hdf5_filters_and_links_inside_the_file(tmp_path):
+    X = np.zeros((500, 8))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=X, chunks=(100, 8), scaleoffset=3)
+        file["X"] = h5py.SoftLink("/data")
+        file["codes"] = np.arange(500) % 2
+        file["y"] = h5py.SoftLink("/codes")
+    assert np.array_equal(load("file", path=tmp_path / "a.h5", x="X").X, X)
+    assert describe("file", path=tmp_path / "a.h5", x="X").n_samples == 500
+
+
 def test_missing_features_and_booleans_pass(tmp_path):
     (tmp_path / "a.csv").write_text("a,b,c,y\n1,true,,u\n,false,,v\ninf,true,,u\n")
     X = read_table(tmp_path / "a.csv", "y").X

@@ -1,7 +1,14 @@
 """The published files themselves: shapes, counts, and errors that others have printed."""
 
+import gzip
+import io
 import json
 import os
+import tarfile
+import threading
+import zipfile
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +17,7 @@ from scipy import sparse
 
 from fewfold.datasets import available, describe, fetch, load
 from fewfold.datasets.archives import contents_digest
+from fewfold.datasets.download import obtain
 from fewfold.datasets.registry import registry
 
 pytestmark = [
@@ -56,6 +64,61 @@ def test_registry_agrees_with_the_mirror():
         assert (listed[path]["sha256"], listed[path]["bytes"]) == (file.sha256, file.size)
         held = manifest.parent / path
         assert contents_digest(held, file.kind, file.content_size) == file.content_sha256
+
+
+def as_sent(path, source, file):
+    """Pack a mirror file as its public source does."""
+    if source.pack == "plain":
+        return gzip.decompress(path.read_bytes())
+    out = io.BytesIO()
+    if source.pack == "zip":
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("readme", "other")
+            archive.writestr(source.member, gzip.decompress(path.read_bytes()))
+    elif source.pack == "names":
+        with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
+            for line in gzip.decompress(path.read_bytes()).decode().split("\n"):
+                if line:
+                    part, name = line.split()
+                    archive.addfile(tarfile.TarInfo(f"20news-bydate-{part}/{name}"))
+    else:
+        return path.read_bytes()
+    return out.getvalue()
+
+
+def test_every_source_of_every_file_over_http(tmp_path, monkeypatch):
+    """Each file, packed as each of its sources packs it, through a real server into a cache."""
+    mirror = Path(os.environ["FEWFOLD_MIRROR"])
+    monkeypatch.delenv("FEWFOLD_MIRROR")
+    pages = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            data = pages[self.path]
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        for file in (f for e in registry().values() for f in e.files):
+            for kind in {(s.pack, s.member): s for s in file.sources}.values():
+                pages["/x"] = as_sent(mirror / file.path, kind, file)
+                monkeypatch.setenv("FEWFOLD_CACHE", str(tmp_path / kind.pack))
+                url = f"http://127.0.0.1:{server.server_address[1]}/x"
+                here = replace(file, sources=(replace(kind, url=url),))
+                got = obtain(here)
+                assert contents_digest(got, file.kind, file.content_size) == file.content_sha256
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_list_says_mirror():

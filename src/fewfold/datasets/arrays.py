@@ -72,13 +72,13 @@ def _npy_header(stream, where: str):
     return shape, dtype
 
 
-def read_npy(path: Path, text: bool = False) -> np.ndarray:
-    """Read one NPY file."""
+def read_npy(path: Path, text: bool = False, lazy: bool = False) -> np.ndarray:
+    """Read one NPY file; ``lazy`` leaves the values on disk until they are used."""
     with open(path, "rb") as stream:
         shape, dtype = _npy_header(stream, str(path))
         check_dtype(str(path), dtype, text)
         refuse_size(str(path), shape, dtype.itemsize, path.stat().st_size - stream.tell())
-    return np.load(path, allow_pickle=False)
+    return np.load(path, allow_pickle=False, mmap_mode="r" if lazy else None)
 
 
 class NpzSource:
@@ -188,8 +188,8 @@ class Hdf5Source:
         is_text = h5py.check_string_dtype(node.dtype) is not None
         if not (text and is_text):
             check_dtype(where, node.dtype, text)
-        # Without compression, what was never written would be made up from the fill value.
-        plain = node.chunks is None or node.compression is None
+        # Without a filter, what was never written would be made up from the fill value.
+        plain = node.id.get_create_plist().get_nfilters() == 0
         itemsize = max(node.dtype.itemsize, 1)
         held = node.id.get_storage_size() if plain and not is_text else None
         refuse_size(where, node.shape, itemsize, held)

@@ -60,7 +60,10 @@ def fault_of(path: Path, wanted: DataFile) -> str | None:
     The quick check is the sha256 of the file itself. Where that differs, the contents decide:
     another packing of the same data is as good.
     """
-    found = file_sha256(path)
+    try:
+        found = file_sha256(path)
+    except OSError as error:
+        return f"cannot be read ({error})"
     if found == wanted.sha256:
         return None
     size = path.stat().st_size
@@ -144,8 +147,14 @@ def obtain(wanted: DataFile) -> Path:
 @contextlib.contextmanager
 def folder_lock(folder: Path):
     """Let one process at a time fill a cache folder; file systems without locks do without."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise DownloadError(
+            f"the cache folder {folder} cannot be made ({error}). Set {CACHE_VARIABLE} to a folder "
+            "that can be written."
+        ) from error
     try:
         with contextlib.suppress(OSError, ImportError):
             import fcntl

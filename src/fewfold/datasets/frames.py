@@ -95,8 +95,9 @@ def read_frame(
     frame = table.to_pandas()
     for name in text_columns:
         if name in frame and table.schema.field(name).type != "string":
-            column = frame[name]
-            frame[name] = column.where(column.isna(), column.map(_plain_text))
+            cells = zip(frame[name].tolist(), frame[name].isna())
+            text = [None if gone else _plain_text(value) for value, gone in cells]
+            frame[name] = np.array(text, dtype=object)
     return frame
 
 

@@ -157,7 +157,7 @@ def _from_table(file, target, labels, ids, drop, features, delimiter, encoding):
     return X, values, f"{file}, column {target!r}", columns, row_ids
 
 
-def _from_arrays(file: Path, target, labels, x):
+def _from_arrays(file: Path, target, labels, x, lazy: bool = False):
     suffix = file.suffix.lower()
     if suffix in (".npz", *arrays.HDF5_SUFFIXES):
         source = arrays.open_source(file)
@@ -166,7 +166,7 @@ def _from_arrays(file: Path, target, labels, x):
         if labels is None:
             return _matrix(X, where), *_labels_inside(file, source, target, X.shape[0])
         return _matrix(X, where), read_labels(labels, X.shape[0]), str(labels)
-    X = arrays.read_mtx(file) if suffix == ".mtx" else arrays.read_npy(file)
+    X = arrays.read_mtx(file) if suffix == ".mtx" else arrays.read_npy(file, lazy=lazy)
     X = _matrix(X, str(file))
     if labels is not None:
         return X, read_labels(labels, X.shape[0]), str(labels)
@@ -184,12 +184,13 @@ def _from_arrays(file: Path, target, labels, x):
         ) from error
     if X.shape[1] < 2:
         raise InputError(f"{file}: has one column only, so none is left for features.")
-    return np.delete(X, column, axis=1), X[:, column], f"{file}, column {column}"
+    rest = X[:, :-1] if lazy else np.delete(X, column, axis=1)
+    return rest, X[:, column], f"{file}, column {column}"
 
 
 def _labels_inside(file: Path, source, target, n_samples: int) -> tuple[np.ndarray, str]:
     target = "y" if target is None else str(target)
-    if target not in source.names():
+    if isinstance(source, arrays.NpzSource) and target not in source.names():
         raise arrays.unknown_array(file, target, source.names())
     where = f"{file}[{target}]"
     return one_per_row(np.asarray(source.read(target, text=True)), n_samples, where), where
@@ -240,8 +241,9 @@ def number_matrix(
             file = Path(path)
             line = frames.line_of_row(file, bad, delimiter, encoding)
             place = f"row {bad + 1}" + ("" if line is None else f" (line {line})")
+            value = str(series.iloc[bad])[:60]
             raise InputError(
-                f"{file}, {place}, column {column!r}: found {str(series.iloc[bad])!r}, where a "
+                f"{file}, {place}, column {column!r}: found {value!r}, where a "
                 "number is expected. Correct the cell (empty means missing), or leave the column "
                 f"out (drop=[{column!r}])."
             )
@@ -259,6 +261,8 @@ def _numbers(series) -> tuple[np.ndarray, int | None]:
     if series.dtype.kind in "mM":
         filled = np.flatnonzero(series.notna())
         return np.full(len(series), np.nan), int(filled[0]) if len(filled) else None
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(object)
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     cells = series.astype("string").str.strip().fillna("")
     empty = cells.str.lower().isin(["", "nan"]).to_numpy(dtype=bool)
@@ -321,7 +325,7 @@ def _scan_arrays(file: Path, target, labels, x):
     """Give shape, labels, where they are, and whether the features are sparse."""
     suffix = file.suffix.lower()
     if suffix == ".npy" or (suffix == ".mtx" and labels is None):
-        X, values, where = _from_arrays(file, target, labels, x)
+        X, values, where = _from_arrays(file, target, labels, x, lazy=True)
         return X.shape, values, where, False
     if suffix == ".mtx":
         shape, _, kind = arrays.mtx_info(file)
