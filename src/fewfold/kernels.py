@@ -14,9 +14,6 @@ from fewfold.exceptions import InputError
 # block x (n + n_new) floats, whatever the number of rows in the tile.
 BLOCK_BYTES = 128 * 2**20
 
-# A tile with fewer entries than this share is stored sparse.
-SPARSE_BELOW = 0.25
-
 
 def squared_distances(A, B) -> np.ndarray:
     """Return the squared Euclidean distances between rows, never negative, as float32.
@@ -86,33 +83,74 @@ def blocks_of(start: int, stop: int, n_columns: int):
         yield slice(first, min(first + step, stop))
 
 
-def write_tile(path, block_rows, rows, n_columns, *, keep_sparse=False, **provenance):
-    """Compute and write one tile.
+class FeatureKernel:
+    """The linear or RBF kernel of a dataset's features, row by row.
+
+    Attributes
+    ----------
+    n, n_new : int
+    kind : {"kernel", "squared_distances"}
+    gamma : float or None
+    is_sparse : bool
+    """
+
+    is_sparse = False
+
+    def __init__(self, features, files, settings: dict):
+        self.X, self.X_new = features.X, features.X_new
+        self.type = settings["type"]
+        self.n = self.X.shape[0]
+        self.n_new = 0 if self.X_new is None else self.X_new.shape[0]
+        self.gamma = median_gamma(self.X) if self.type == "rbf" else None
+        wanted = settings.get("gamma", "cv")
+        searched = self.type == "rbf" and wanted == "cv"
+        self.kind = "squared_distances" if searched else "kernel"
+        if self.type == "rbf" and not searched and wanted != "median":
+            self.gamma = float(wanted)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the matrix: rows of the dataset, then new rows."""
+        return self.n + self.n_new
+
+    def rows(self, indices) -> np.ndarray:
+        """Return the kernel rows of some of the dataset's rows."""
+        gamma = None if self.kind == "squared_distances" else self.gamma
+        parts = [kernel_block(self.type, self.X[indices], self.X, gamma=gamma)]
+        if self.n_new:
+            parts.append(kernel_block(self.type, self.X[indices], self.X_new, gamma=gamma))
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def write_tile(path, source, rows, **provenance) -> None:
+    """Compute and write one tile, a block of rows at a time.
 
     Parameters
     ----------
     path : path-like
-    block_rows : callable
-        Takes an array of row numbers, returns their kernel values (m, n_columns).
+    source : FeatureKernel, or another with its attributes and ``rows``
     rows : int array
         The rows of this tile.
-    n_columns : int
-    keep_sparse : bool
-        Store as a sparse matrix (for kernels that are mostly zero).
     **provenance
         Passed to `artifacts.writing`.
     """
+    slices = blocks_of(0, len(rows), source.n_columns)
     with artifacts.writing(path, "compute_kernel_tile", **provenance) as out:
         out.add("rows", rows)
-        slices = blocks_of(0, len(rows), n_columns)
-        if keep_sparse:
-            parts = [sparse.csr_array(block_rows(rows[s])) for s in slices]
-            K = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, n_columns))
-            K.data = K.data.astype(np.float32)
-            out.add("K", K)
+        for key in ("kind", "n", "n_new", "gamma"):
+            out.note(key, getattr(source, key))
+        out.note("sparse", source.is_sparse)
+        if source.is_sparse:
+            parts = [sparse.csr_array(source.rows(rows[s])) for s in slices]
+            K = (
+                sparse.vstack(parts, format="csr")
+                if parts
+                else sparse.csr_array((0, source.n_columns))
+            )
+            out.add("K", K.astype(np.float32))
         else:
-            blocks = (block_rows(rows[s]) for s in slices)
-            out.add_blocks("K", (len(rows), n_columns), np.float32, blocks)
+            blocks = (source.rows(rows[s]) for s in slices)
+            out.add_blocks("K", (len(rows), source.n_columns), np.float32, blocks)
 
 
 class KernelMatrix:

@@ -6,6 +6,7 @@ given are chosen by cross-validation on the labelled points, and never see anyth
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -67,11 +68,13 @@ def _outcome(predict, inputs, classes, n_classes, details):
         proba = spread_over_classes(predict(which), classes, n_classes)
         return classes[proba[:, classes].argmax(axis=1)], proba
 
+    start = time.perf_counter()
     labels, proba = labels_and_proba("rows")
     labels_new = proba_new = None
     if inputs.X_new is not None:
         labels_new, proba_new = labels_and_proba("new")
-    return Outcome(labels, proba, labels_new, proba_new, details=details)
+    seconds = time.perf_counter() - start
+    return Outcome(labels, proba, labels_new, proba_new, predict_s=seconds, details=details)
 
 
 def _single_class(inputs, targets, n_classes):

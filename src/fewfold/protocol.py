@@ -28,6 +28,17 @@ def held_out_rows(n: int, share: float, seed: int) -> np.ndarray:
     return mask
 
 
+def held_out_mask(n: int, protocol: str, holdout, seed: int, test_mask=None) -> np.ndarray:
+    """Return the mask of rows kept from the model: none, the official test rows, or a share."""
+    if protocol != "inductive":
+        return np.zeros(n, dtype=bool)
+    if holdout != "official":
+        return held_out_rows(n, holdout, seed)
+    if test_mask is None:
+        raise InputError("holdout: official, but the dataset has no official test rows.")
+    return test_mask
+
+
 def resolve_budgets(budgets, n_eligible: int) -> list[int]:
     """Turn label budgets (counts, or shares as floats up to 1.0) into sorted counts."""
     counts = []

@@ -31,6 +31,12 @@ def code_digest(*modules: str) -> str:
     return hasher.hexdigest()[:16]
 
 
+def script_digest(script, *modules: str) -> str:
+    """Return `code_digest` of the fewfold modules that a stage script imports, and of others."""
+    tree = ast.parse(Path(script).read_text(encoding="utf-8"), str(script))
+    return code_digest(*_imported(tree), *modules)
+
+
 def modules_used(*modules: str) -> list[str]:
     """Return the fewfold modules that `code_digest` covers, sorted."""
     return sorted(_reachable(modules))
@@ -82,8 +88,12 @@ def _module_digest(name):
 
 @cache
 def _imports(name):
+    return _imported(_tree(name))
+
+
+def _imported(tree):
     found = set()
-    for node in ast.walk(_tree(name)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(a.name for a in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

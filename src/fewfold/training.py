@@ -24,6 +24,8 @@ class Inputs:
     manifold : dict of arrays or None
     kernel : fewfold.kernels.KernelMatrix or None
     image_shape : tuple of int or None
+    images, images_new : arrays or None
+        Scaled pixels of the rows, where ``X`` holds their principal components.
     groups, groups_new : int arrays or None
         The true sets of generated data, for methods that are told (Clairvoyant).
     """
@@ -36,6 +38,8 @@ class Inputs:
     manifold: Any = None
     kernel: Any = None
     image_shape: tuple | None = None
+    images: Any = None
+    images_new: Any = None
     groups: np.ndarray | None = None
     groups_new: np.ndarray | None = None
 
@@ -50,6 +54,8 @@ class Outcome:
         Class codes, -1 where the method cannot know; floats for regression.
     proba : ndarray of shape (n, n_classes) or None
     labels_new, proba_new : the same for the new rows, or None
+    predict_s : float
+        Seconds of the total that went into predicting, where the method can tell.
     status : str
         "ok", or one short phrase ("not converged", ...).
     details : dict
@@ -60,5 +66,6 @@ class Outcome:
     proba: np.ndarray | None = None
     labels_new: np.ndarray | None = None
     proba_new: np.ndarray | None = None
+    predict_s: float = 0.0
     status: str = "ok"
     details: dict = field(default_factory=dict)

@@ -76,6 +76,12 @@ class GraphSettings:
         """Return a plain dict, as stored in a graph file."""
         return asdict(self)
 
+    def for_images(self, image_shape) -> GraphSettings:
+        """Fill in the dataset's image shape where the settings need one and have none."""
+        if self.is_plain or self.image_shape or image_shape is None:
+            return self
+        return replace(self, image_shape=list(image_shape))
+
     @property
     def is_plain(self) -> bool:
         """Whether the search needs neither canonical forms nor re-ranking."""

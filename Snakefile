@@ -1,0 +1,24 @@
+"""fewfold: labels for a whole dataset from a few, by the shape of the data."""
+
+from snakemake.utils import min_version
+
+min_version("9.10")
+
+
+configfile: workflow.source_path("config/config.yaml")
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/graph.smk"
+include: "workflow/rules/fit.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    """Everything the config asks for: tables and report."""
+    input:
+        "results/metrics.csv",
+        #REPORT

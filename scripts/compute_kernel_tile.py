@@ -1,0 +1,26 @@
+"""Stage compute_kernel_tile: some labelled rows of a kernel matrix against all rows."""
+
+from fewfold.features import read_features, read_splits
+from fewfold.kernels import tile_bounds, write_tile
+from fewfold.plan.parts import KERNELS
+from fewfold.stages import stage_log
+
+
+def main(inputs, tile_file, *, kernel, tile, n_tiles):
+    rows = read_splits(inputs["splits"]).labeled_rows
+    first, last = tile_bounds(len(rows), n_tiles, tile)
+    source = KERNELS[kernel["type"]].function()(read_features(inputs["features"]), inputs, kernel)
+    write_tile(
+        tile_file,
+        source,
+        rows[first:last],
+        settings=kernel,
+        inputs=[v for v in inputs.values() if v],
+    )
+    print(f"{last - first} of {len(rows)} rows x {source.n_columns} columns")
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(dict(sm.input.items()), sm.output.tile, **sm.params.settings)

@@ -1,0 +1,27 @@
+"""Stage fetch_dataset: a source (published files, a generator, the user's file) to raw.h5."""
+
+from fewfold.artifacts import writing
+from fewfold.datasets import load
+from fewfold.stages import stage_log
+
+OPTIONAL = ("classes", "test_mask", "label_splits", "feature_names", "ids", "groups")
+
+
+def main(raw, *, source, options, image_shape=None):
+    data = load(source, **options)
+    with writing(raw, "fetch_dataset", settings={"source": source, "options": options}) as out:
+        out.add("X", data.X)
+        out.add("y", data.y)
+        for name in OPTIONAL:
+            value = getattr(data, name)
+            if value is not None:
+                out.add(name, value)
+        out.note("task", data.task)
+        out.note("image_shape", image_shape or data.image_shape)
+    print(f"{data.X.shape[0]} rows x {data.X.shape[1]} columns, {data.task}")
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(sm.output.raw, **sm.params.settings)

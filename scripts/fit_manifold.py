@@ -1,0 +1,28 @@
+"""Stage fit_manifold: the shape of the data, learnt without labels."""
+
+from fewfold.artifacts import writing
+from fewfold.features import read_features
+from fewfold.graph.files import read_graph
+from fewfold.plan.parts import MANIFOLDS
+from fewfold.stages import stage_log
+
+
+def main(features, graph, manifold, *, kind, options, seed):
+    fit = MANIFOLDS[kind].function()
+    built = read_graph(graph) if graph else None
+    arrays, notes = fit(read_features(features), built, options, seed=seed)
+    inputs = [p for p in (features, graph) if p]
+    with writing(manifold, "fit_manifold", settings=options, seed=seed, inputs=inputs) as out:
+        for name, value in arrays.items():
+            out.add(name, value)
+        for name, value in notes.items():
+            out.note(name, value)
+        out.note("kind", kind)
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(
+            sm.input.features, sm.input.get("graph"), sm.output.manifold, **sm.params.settings
+        )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Stage prepare_features: raw rows to scaled, projected features, new rows set apart."""
+
+import numpy as np
+
+from fewfold.artifacts import read, writing
+from fewfold.prepare import check_finite, count_oddities, fit_preparation, warn_oddities
+from fewfold.protocol import held_out_mask
+from fewfold.stages import stage_log
+
+
+def main(raw, features, *, scale, divide_by, pca, protocol, holdout, seed):
+    with read(raw, "fetch_dataset") as file:
+        X, shape = file["X"], file.note("image_shape")
+        names, test_mask = file.get("feature_names"), file.get("test_mask")
+    check_finite(X, names)
+    oddities = count_oddities(X)
+    warn_oddities(oddities, X.shape)
+    new = held_out_mask(X.shape[0], protocol, holdout, seed, test_mask)
+    fitted = fit_preparation(X[~new], scale=scale, divide_by=divide_by, pca=pca, random_state=seed)
+    settings = {"scale": scale, "divide_by": divide_by, "pca": pca, "holdout": holdout}
+    with writing(features, "prepare_features", settings=settings, seed=seed, inputs=[raw]) as out:
+        for suffix, rows in (("", ~new), ("_new", new)):
+            if not rows.any():
+                continue
+            scaled = fitted.rescale(X[rows])
+            out.add(f"X{suffix}", fitted.project(scaled))
+            if shape and pca is not None:
+                out.add(f"images{suffix}", np.asarray(scaled))
+        if names and pca is None:
+            out.add("feature_names", names)
+        out.note("image_shape", shape)
+        out.note("oddities", oddities)
+        out.note("explained_variance", fitted.explained)
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(sm.input.raw, sm.output.features, **sm.params.settings)

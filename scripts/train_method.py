@@ -1,0 +1,91 @@
+"""Stage train_method: one method on a batch of labelled draws; labels for all rows."""
+
+import numpy as np
+
+from fewfold.artifacts import read, writing
+from fewfold.cells import confidence, run_cells
+from fewfold.features import read_features, read_labels, read_splits
+from fewfold.plan.parts import LEARNERS
+from fewfold.stages import Progress, stage_log
+from fewfold.training import Inputs
+
+
+def load_inputs(files):
+    data, truth = read_features(files["features"]), read_labels(files["labels"])
+    graph = extension = manifold = kernel = None
+    if files.get("graph"):
+        from fewfold.graph.files import read_graph
+
+        graph = read_graph(files["graph"])
+    if files.get("extension"):
+        extension = read(files["extension"], "extend_graph")["weights"]
+    if files.get("manifold"):
+        with read(files["manifold"], "fit_manifold") as file:
+            manifold = {name: file[name] for name in file.names()}
+    if files.get("points"):
+        with read(files["points"], "encode_points") as file:
+            manifold |= {name: file[name] for name in file.names()}
+    if files.get("kernel"):
+        from fewfold.kernels import KernelMatrix
+
+        kernel = KernelMatrix(files["kernel"])
+    inputs = Inputs(
+        X=data.X,
+        X_new=data.X_new,
+        task=truth.task,
+        graph=graph,
+        extension=extension,
+        manifold=manifold,
+        kernel=kernel,
+        image_shape=data.image_shape,
+        images=data.images,
+        images_new=data.images_new,
+        groups=truth.groups,
+        groups_new=truth.groups_new,
+    )
+    return inputs, truth
+
+
+def main(files, predictions, *, learner, options, first, last):
+    inputs, truth = load_inputs(files)
+    splits = read_splits(files["splits"])
+    progress = Progress((last - first) * len(splits.budgets), "fits")
+    cells = run_cells(
+        LEARNERS[learner].function(),
+        inputs,
+        truth.y,
+        splits,
+        range(first, last),
+        n_classes=truth.n_classes,
+        settings=options,
+        progress=progress,
+    )
+    dtype = np.float64 if truth.task == "regression" else np.int32
+    notes = []
+    sources = [files[k] for k in ("features", "labels", "splits")]
+    with writing(predictions, "train_method", settings=options, inputs=sources) as out:
+        for trial, budget, seed, outcome, seconds in cells:
+            cell = f"{trial}/{budget}"
+            out.add(f"labels/{cell}", outcome.labels.astype(dtype))
+            out.add(f"confidence/{cell}", confidence(outcome.proba, len(outcome.labels)))
+            if outcome.labels_new is not None:
+                out.add(f"labels_new/{cell}", outcome.labels_new.astype(dtype))
+            notes.append(
+                {
+                    "trial": trial,
+                    "budget": budget,
+                    "seed": seed,
+                    "fit_s": round(seconds - outcome.predict_s, 4),
+                    "predict_s": round(outcome.predict_s, 4),
+                    "status": outcome.status,
+                    "details": outcome.details,
+                }
+            )
+            print(f"trial {trial}, {budget} labels: {outcome.status} {outcome.details}")
+        out.note("cells", notes)
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(dict(sm.input.items()), sm.output.predictions, **sm.params.settings)

@@ -1,0 +1,69 @@
+"""Running one method over a batch of cells (trial x label budget), and scoring the result."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from fewfold.exceptions import FewfoldError
+from fewfold.protocol import derive_seed, error_rate, evaluated_rows, mean_squared_error
+from fewfold.training import Inputs, Outcome
+
+METRIC_COLUMNS = [
+    "dataset", "method", "n_labeled", "trial", "seed", "protocol", "metric", "value",
+    "fit_s", "predict_s", "status",
+]  # fmt: skip
+
+
+def failed_outcome(inputs: Inputs, reason: str) -> Outcome:
+    """Return an outcome that knows nothing, with the reason as its status."""
+    unknown = np.nan if inputs.task == "regression" else -1
+    n_new = None if inputs.X_new is None else inputs.X_new.shape[0]
+    return Outcome(
+        labels=np.full(inputs.X.shape[0], unknown),
+        labels_new=None if n_new is None else np.full(n_new, unknown),
+        status=reason,
+    )
+
+
+def run_cells(fit_predict, inputs, y, splits, trials, *, n_classes, settings, progress=None):
+    """Yield (trial, budget, seed, outcome, seconds) for each cell of a batch.
+
+    The learner is given the labelled rows' targets only. A `FewfoldError` in one cell becomes
+    that cell's status; the others go on.
+    """
+    for trial in trials:
+        for budget in splits.budgets:
+            labeled = splits.order[trial, :budget]
+            seed = derive_seed(splits.seed, trial, budget)
+            start = time.perf_counter()
+            try:
+                outcome = fit_predict(
+                    inputs, labeled, y[labeled], n_classes=n_classes, seed=seed, settings=settings
+                )
+            except FewfoldError as error:
+                outcome = failed_outcome(inputs, str(error))
+            yield trial, budget, seed, outcome, time.perf_counter() - start
+            if progress is not None:
+                progress(1)
+
+
+def confidence(proba, n: int) -> np.ndarray:
+    """Return the largest class probability of each row, NaN where there is none."""
+    if proba is None:
+        return np.full(n, np.nan, dtype=np.float32)
+    return proba.max(axis=1).astype(np.float32)
+
+
+def score(labels, splits, trial, budget, predicted, predicted_new) -> tuple[str, float]:
+    """Return the metric's name and value of one cell under the run's protocol."""
+    metric = mean_squared_error if labels.task == "regression" else error_rate
+    name = "mse" if labels.task == "regression" else "error"
+    if splits.protocol == "inductive":
+        known = ~np.isnan(labels.y_new) if labels.task == "regression" else labels.y_new >= 0
+        return name, metric(labels.y_new[known], predicted_new[known])
+    rows = evaluated_rows(
+        labels.y, splits.order[trial, :budget], evaluate=splits.evaluate, test_mask=labels.test_mask
+    )
+    return name, metric(labels.y[rows], predicted[rows])

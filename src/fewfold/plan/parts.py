@@ -1,0 +1,71 @@
+"""The parts a chain can be made of, and what each needs from the stages before it.
+
+Adding a method: write its ``fit_predict``, add a line here, and its options to the schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of manifold, kernel or learner.
+
+    Attributes
+    ----------
+    target : str
+        ``"module:function"``, imported only by the jobs that use it.
+    needs : tuple of (section, allowed types)
+        The references it must have: ``("graphs", ())`` any graph, ``("manifolds", ("atlas",))``
+        a manifold of that type.
+    may : tuple of str
+        Sections it may also refer to.
+    tasks : tuple of str
+    encodes : bool
+        Whether a manifold describes every row in a file of its own (stage encode_points).
+    """
+
+    target: str
+    needs: tuple = ()
+    may: tuple = ()
+    tasks: tuple = ("classification",)
+    encodes: bool = False
+
+    @property
+    def module(self) -> str:
+        """The module that holds the function (what a rule's code digest covers)."""
+        return self.target.split(":")[0]
+
+    def function(self):
+        """Import and return the function."""
+        module, name = self.target.split(":")
+        return getattr(import_module(module), name)
+
+
+BOTH = ("classification", "regression")
+GRAPH = ("graphs", ())
+KERNEL = ("kernels", ())
+
+MANIFOLDS = {
+    "eigenbasis": Part("fewfold.eigenbasis:compute_basis", (GRAPH,)),
+    "atlas": Part("fewfold.atlas.fitting:fit_atlas", encodes=True),
+}
+
+KERNELS = {
+    "linear": Part("fewfold.kernels:FeatureKernel"),
+    "rbf": Part("fewfold.kernels:FeatureKernel"),
+}
+
+LEARNERS = {
+    "knn": Part("fewfold.learners:knn", tasks=BOTH),
+    "linear_svm": Part("fewfold.learners:linear_svm"),
+    "svm": Part("fewfold.learners:kernel_svm", (KERNEL,)),
+    "label_spreading": Part("fewfold.learners:label_spreading"),
+}
+
+SECTIONS = {"manifolds": MANIFOLDS, "kernels": KERNELS, "methods": LEARNERS}
+
+# The key under which a part refers to each section.
+REFERENCES = {"graphs": "graph", "manifolds": "manifold", "kernels": "kernel"}
