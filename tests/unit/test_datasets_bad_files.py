@@ -76,6 +76,14 @@ def test_text_late_in_a_long_column(tmp_path):
     refused(path, "row 150001 (line 150002)", "column 'a'", "'12x'", target="y")
 
 
+def test_very_long_cells(tmp_path):
+    path = table(tmp_path, f"a,y\n1,u\n{'x' * 200_000},v\n")
+    message = refused(path, "row 2", "column 'a'", target="y")
+    assert len(message) < 500
+    path = table(tmp_path, f"{'x' * 200_000},y\n1,u\n2,v\n")
+    assert len(refused(path, "not readable as a table", target="y")) < 500
+
+
 def test_names(tmp_path):
     path = table(tmp_path, GOOD)
     refused(path, "no target column 'Spcies'", "Did you mean 'species'?", target="Spcies")

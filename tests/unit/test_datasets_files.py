@@ -62,6 +62,11 @@ def test_quotes_blank_lines_bom_and_crlf(tmp_path):
     assert data.classes == ["p\nq", "r"]
 
 
+def test_old_line_ends(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a,y\r1,u\r2,v\r")
+    assert read_table(tmp_path / "a.csv", "y").y.tolist() == [0, 1]
+
+
 def test_encoding(frame, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False, encoding="utf-16")
     data = read_table(tmp_path / "a.csv", "art", ids="id", encoding="utf-16")
@@ -84,6 +89,21 @@ def test_integer_classes_are_spelt_alike_in_every_format(tmp_path):
         assert (data.classes, data.y.tolist()) == (["1", "2", "10"], [0, 1, -1, 2])
     # The text says 1.0, and text is kept as it stands; the order is that of the numbers.
     assert read_table(tmp_path / "a.csv", "y").classes == ["1.0", "2.0", "10.0"]
+
+
+def test_types_that_change_late_and_rows_longer_than_a_block(tmp_path, monkeypatch):
+    rows = [f"{i},{i % 2}" for i in range(3000)]
+    rows[2900] = "2.5,1"
+    (tmp_path / "a.csv").write_text("a,y\n" + "\n".join(rows))
+    wide = 400
+    (tmp_path / "b.csv").write_text(
+        ",".join([*(f"c{i}" for i in range(wide)), "y"])
+        + "".join("\n" + "0.125," * wide + label for label in "uv")
+    )
+    monkeypatch.setattr("fewfold.datasets.frames._BLOCK", 1024)
+    data = read_table(tmp_path / "a.csv", "y")
+    assert data.X[2900, 0] == 2.5 and data.X[2999, 0] == 2999
+    assert np.all(read_table(tmp_path / "b.csv", "y").X == 0.125)
 
 
 def test_parquet_types(tmp_path):

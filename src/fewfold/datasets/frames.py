@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,8 @@ from fewfold.exceptions import InputError
 
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
-_ONE_BLOCK = 1 << 30  # arrow looks at one block to guess types: make it the file where possible
+_BLOCK = 1 << 22  # blocks are parsed side by side
+_ONE_BLOCK = 1 << 30  # but types are guessed from the first block only
 
 
 def memory_bytes() -> int:
@@ -156,7 +156,18 @@ def decode(file: Path, data: bytes, encoding: str) -> str:
             "Save the file as UTF-8, or give its encoding (encoding='latin-1' or 'cp1252' fits "
             "most older Western files)."
         ) from error
+    if "\n" not in text:
+        text = text.replace("\r", "\n")  # the line ends of old Macintosh files
     return text.removeprefix("\ufeff")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends, without a copy of the whole text."""
+    start = 0
+    while start < len(text):
+        stop = text.find("\n", start) + 1 or len(text)
+        yield text[start:stop]
+        start = stop
 
 
 def _delimiter(file: Path, text: str, given: str | None) -> str:
@@ -165,15 +176,16 @@ def _delimiter(file: Path, text: str, given: str | None) -> str:
             raise InputError(f"delimiter={given!r}; allowed: one letter such as ',' ';' or tab.")
         return given
     usual = TEXT_SUFFIXES.get(file.suffix.lower(), ",")
-    header = text.lstrip("\r\n").split("\n", 1)[0]
+    header = next((line for line in _lines(text) if line.strip()), "")
     if usual in header:
         return usual
     return next((d for d in ";\t|," if d in header), usual)
 
 
 def _header(file: Path, text: str, delimiter: str) -> list[str]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header = next((row for row in reader if row), None)
+    reader = csv.reader(_lines(text), delimiter=delimiter)
+    with sound(file, "readable as a table", "Check the quotes of the first lines."):
+        header = next((row for row in reader if row), None)
     if header is None:
         raise InputError(f"{file}: the file holds only blank lines. Give a header and data rows.")
     if len(header) > 1 and all(_is_number(cell) for cell in header):
@@ -209,15 +221,17 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
     raw = text.lstrip("\r\n").encode()  # blank lines would be taken for the header
     del data, text
 
-    def parse(types):
+    def parse(types, block):
         return arrow_csv.read_csv(
             pa.BufferReader(raw),
             read_options=arrow_csv.ReadOptions(
                 column_names=names,
                 skip_rows_after_names=1,  # the header
-                block_size=int(np.clip(len(raw) + 1, 1 << 20, _ONE_BLOCK)),
+                block_size=block,
             ),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=b'"' in raw
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types,
                 strings_can_be_null=True,
@@ -225,21 +239,25 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
             ),
         )
 
-    try:
-        return parse({name: pa.string() for name in text_columns if name in names})
-    except pa.ArrowInvalid as error:
-        _raise_if_ragged(file, decode(file, file.read_bytes(), encoding), names, delimiter)
-        try:  # a guess of types that did not last: keep the text as it is
-            return parse({name: pa.string() for name in names})
-        except pa.ArrowInvalid:
-            raise InputError(
-                f"{file}: cannot be read as a table with delimiter {delimiter!r} ({error}). "
-                "Check quotes and the delimiter."
-            ) from error
+    known = {name: pa.string() for name in text_columns if name in names}
+    whole = int(np.clip(len(raw) + 1, _BLOCK, _ONE_BLOCK))
+    everything = {name: pa.string() for name in names}
+    # A guess of types may not last beyond its block, and a row may not fit into one: then guess
+    # from the whole text, and at last keep the text as it is.
+    for types, block in ((known, _BLOCK), (known, whole), (everything, whole)):
+        try:
+            return parse(types, block)
+        except pa.ArrowInvalid as error:
+            fault = error
+    _raise_if_ragged(file, decode(file, file.read_bytes(), encoding), names, delimiter)
+    raise InputError(
+        f"{file}: cannot be read as a table with delimiter {delimiter!r} ({fault}). "
+        "Check quotes and the delimiter."
+    )
 
 
 def _raise_if_ragged(file: Path, text: str, names: list[str], delimiter: str) -> None:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(_lines(text), delimiter=delimiter)
     try:
         for number, row in enumerate(row for row in reader if row):
             if len(row) != len(names):
@@ -261,10 +279,11 @@ def line_of_row(path: Path, row: int, delimiter: str | None, encoding: str) -> i
         return None
     text = decode(path, path.read_bytes(), encoding)
     delimiter = _delimiter(path, text, delimiter)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    for number, _ in enumerate(cells for cells in reader if cells):
-        if number == row + 1:
-            return reader.line_num
+    reader = csv.reader(_lines(text), delimiter=delimiter)
+    with contextlib.suppress(csv.Error):  # a cell too long for the csv module
+        for number, _ in enumerate(cells for cells in reader if cells):
+            if number == row + 1:
+                return reader.line_num
     return None
 
 
