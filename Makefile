@@ -1,0 +1,39 @@
+# Each target sets up what it needs: only Python 3.11+ and make must be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= $(shell nproc 2>/dev/null || echo 2)
+READY := $(VENV)/.ready
+
+.PHONY: help install run test lint format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing fewfold and what it needs into $(VENV) (a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+install: $(READY)  ## create .venv and install fewfold into it
+
+run: $(READY)  ## run the default config and print where the report is
+	@$(BIN)/fewfold run --cores $(CORES)
+
+test: $(READY)  ## run all tests
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+
+lint: $(READY)  ## check style of Python and Snakemake files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+format: $(READY)  ## put Python and Snakemake files into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+clean:  ## remove results and logs (data/cache stays)
+	rm -rf results logs .snakemake
