@@ -21,4 +21,4 @@ rule all:
     """Everything the config asks for: tables and report."""
     input:
         "results/metrics.csv",
-        #REPORT
+        "results/report/index.html",

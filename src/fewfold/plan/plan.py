@@ -216,18 +216,20 @@ class Plan:
 
     def graphs_of(self, method: str) -> list[str]:
         """Return every graph in a method's chain."""
-        return sorted(set(self._collect("methods", method)))
+        return sorted({name for section, name in self._collect("methods", method)
+                       if section == "graphs"})  # fmt: skip
+
+    def manifolds_of(self, method: str) -> list[str]:
+        """Return every manifold in a method's chain."""
+        return sorted({name for section, name in self._collect("methods", method)
+                       if section == "manifolds"})  # fmt: skip
 
     def _collect(self, section, name):
         entry = self.config[section][name]
-        if section == "graphs":
-            return
         for other, key in REFERENCES.items():
-            if entry.get(key):
-                if other == "graphs":
-                    yield entry[key]
-                else:
-                    yield from self._collect(other, entry[key])
+            if section != "graphs" and entry.get(key):
+                yield other, entry[key]
+                yield from self._collect(other, entry[key])
 
     def largest_budget(self, name: str) -> int:
         """Return an upper bound of the labels in one draw."""

@@ -1,0 +1,141 @@
+"""From stage files to what the report shows."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.artifacts import read
+from fewfold.features import read_features, read_labels, read_splits
+from fewfold.report.content import DatasetView, PredictionView, ReportContent
+from fewfold.report.extras import extra_figures
+
+_PACKAGES = (
+    "fewfold",
+    "snakemake",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "faiss-cpu",
+    "ortools",
+    "h5py",
+)
+
+
+def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> ReportContent:
+    """Collect the content of a report.
+
+    Parameters
+    ----------
+    tables : dict
+        Paths of metrics, summary and comparisons.
+    datasets : dict
+        For each dataset the paths of its features, labels, splits, map, graphs, manifolds and
+        each method's last batch of predictions.
+    config : dict
+        Shown as it is.
+    skipped : list of (dataset, method, reason)
+    edges : list of (rule, rule)
+    logs : path-like
+        Where stages left what they cost.
+    """
+    frames = {name: pd.read_csv(path) for name, path in tables.items()}
+    return ReportContent(
+        **frames,
+        datasets={name: _dataset_view(files, frames["summary"], name)
+                  for name, files in datasets.items()},
+        stages=stage_costs(logs),
+        rule_edges=[tuple(e) for e in edges],
+        config=config,
+        versions=_versions(),
+        command="fewfold run",
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        extra_figures=extra_figures(datasets, config),
+        skipped=[tuple(s) for s in skipped],
+    )  # fmt: skip
+
+
+def _versions():
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def stage_costs(logs) -> pd.DataFrame:
+    """Read what each stage took from the files beside the logs."""
+    rows = []
+    for path in sorted(Path(logs).glob("**/*.cost.tsv")):
+        cost = pd.read_csv(path, sep="\t").iloc[0]
+        rule = path.name.removesuffix(".cost.tsv").rstrip("0123456789_")
+        target = "/".join(path.relative_to(logs).parts[:-1]) or "all"
+        percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
+        rows.append((rule, target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
+    return pd.DataFrame(rows, columns=["rule", "target", "seconds", "max_rss_mb", "cpu_percent"])
+
+
+def _dataset_view(files, summary, name):
+    data, truth = read_features(files["features"]), read_labels(files["labels"])
+    with read(files["map"], "draw_map") as picture:
+        shown, positions = picture["shown"], picture["positions"]
+    pixels = data.images if data.images is not None else data.X
+    shape = data.image_shape
+    is_image = shape is not None and len(shape) == 2 and pixels.shape[1] == int(np.prod(shape))
+    return DatasetView(
+        n_rows=data.X.shape[0],
+        n_features=data.X.shape[1],
+        task=truth.task,
+        classes=truth.classes,
+        image_shape=shape if is_image else None,
+        y=truth.y,
+        map2d=positions,
+        shown=shown,
+        predictions=_predictions(files),
+        images=(lambda rows: pixels[rows].reshape(len(rows), *shape)) if is_image else None,
+        values=_dense_rows(data.X),
+        feature_names=data.feature_names,
+        notes=_notes(files),
+    )
+
+
+def _dense_rows(X):
+    return lambda rows: X[rows].toarray() if hasattr(X, "toarray") else X[rows]
+
+
+def _predictions(files):
+    """Each method's answer on the first trial with the most labels."""
+    splits, views = read_splits(files["splits"]), {}
+    budget = splits.budgets[-1]
+    for method, path in files["predictions"].items():
+        with read(path, "train_method") as batch:
+            trial = batch.note("cells")[0]["trial"]
+            views[method] = PredictionView(
+                n_labeled=budget,
+                trial=trial,
+                labels=batch[f"labels/{trial}/{budget}"],
+                confidence=batch[f"confidence/{trial}/{budget}"],
+                labeled=splits.order[trial, :budget],
+            )
+    return views
+
+
+def _notes(files):
+    notes = {}
+    with read(files["features"], "prepare_features") as features:
+        for key, count in (features.note("oddities") or {}).items():
+            if count:
+                notes[key.replace("_", " ")] = count
+        share = features.note("explained_variance")
+        if share is not None:
+            notes["variance kept by PCA"] = f"{100 * share:.1f} %"
+    for name, path in files.get("graphs", {}).items():
+        with read(path, "build_graph") as graph:
+            isolated = graph.shape("isolated")[0]
+            notes[f"graph {name}"] = (
+                f"{graph.note('n_components')} component(s), {isolated} isolated point(s)"
+            )
+            if graph.note("recall") is not None:
+                notes[f"graph {name}, recall of the search"] = f"{graph.note('recall'):.3f}"
+    return notes
