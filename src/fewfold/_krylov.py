@@ -1,0 +1,208 @@
+"""Block Krylov spaces of a Chebyshev-filtered matrix, with Rayleigh-Ritz on the matrix itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from fewfold._chebyshev import BlockOperator, spectrum_sketch
+
+# Filter degree in units of sqrt(top / cut), the natural scale of Chebyshev growth.
+_DEGREE = 7.0
+# Eigenvalues expected below the cut, as a multiple of those wanted.
+_CUT_SHARE = 1.2
+_ROWS = 8192  # rows handled at once where float32 is widened to float64
+
+
+def block_width(wanted: int) -> int:
+    """Return the block size: wide blocks use memory well, narrow ones make deeper spaces."""
+    return 8 if wanted <= 40 else 16 if wanted < 100 else 32
+
+
+class KrylovSpace:
+    """A growing basis that comes to hold the smallest eigenvectors of a matrix.
+
+    Parameters
+    ----------
+    op : BlockOperator
+    kernel : csr_array of shape (n, n_null)
+        Known null vectors, kept out of the space.
+    wanted : int
+    tol : float
+        Residual aimed at.
+    rng : numpy Generator
+    """
+
+    def __init__(self, op: BlockOperator, kernel, wanted: int, tol: float, rng):
+        self.op, self.wanted, self.tol, self.rng = op, wanted, tol, rng
+        self.kernel, self.kernel_t = kernel, kernel.T.tocsr()
+        n, null = kernel.shape
+        values, counts, top = spectrum_sketch(op, rng)
+        # A little room: eigenvalues above `top` would be lifted together with the wanted ones.
+        self.top = 1.01 * top
+        self.cut = float(np.interp(_CUT_SHARE * wanted + 8 + null, counts, values))
+        self.cut = min(max(self.cut, 1e-5 * self.top), 0.5 * self.top)
+        self.degree = int(np.clip(_DEGREE * np.sqrt(self.top / self.cut), 8, 400))
+        self.width = min(block_width(wanted), n - null)
+        # float32 rounding leaves residuals near 1e-6 of the largest eigenvalue.
+        self.dtype = np.dtype(np.float32 if tol > 3e-6 * self.top else np.float64)
+        self.n_restarts = 0
+        self._spare = np.zeros((n, 0))
+        self._allocate(min(n - null, 2 * wanted + 8 * self.width))
+
+    def _allocate(self, capacity):
+        # Columns are contiguous, so the leading part is one matrix; memory is taken as it fills.
+        self.capacity, self.size = capacity, 0
+        self.Q = np.empty((self.op.shape[0], capacity), self.dtype, order="F")
+        self.H = np.zeros((capacity, capacity))
+        self.G = np.zeros((capacity, capacity))
+        self.measured = 0
+
+    def grow(self) -> None:
+        """Add filtered blocks until the wanted vectors look converged, or the space is full."""
+        n = self.op.shape[0]
+        T = np.zeros((self.capacity + self.width,) * 2)  # the filter within the space
+        Y = self.rng.standard_normal((n, self.width)).astype(self.dtype)
+        Y, _, _ = self._orthonormalized(self._filtered(Y))
+        self._append(Y)
+        check = int(1.15 * self.wanted)
+        while True:
+            block = slice(self.size - Y.shape[1], self.size)
+            Y, inside, beyond = self._orthonormalized(self._filtered(Y))
+            T[: self.size, block] = inside
+            if self.size >= check:
+                if self._estimate(T, beyond, block) <= 0.3 * self.tol:
+                    return
+                check = self.size + max(self.width, self.size // 12)
+            if self.size + Y.shape[1] > self.capacity:
+                return
+            self._append(Y)
+
+    def _estimate(self, T, beyond, block):
+        """Bound the residuals of the wanted vectors by what the filter sends out of the space."""
+        k = self.size
+        upper = np.triu(T[:k, :k])
+        M = upper + np.triu(upper, 1).T
+        mu, U = linalg.eigh(M, subset_by_index=[max(0, k - self.wanted), k - 1])
+        leak = np.linalg.norm(beyond @ U[block], axis=0)
+        lift = np.maximum(mu - 1, 1e-3)
+        return float(np.max(leak / lift)) * (self.top + self.cut) / 2
+
+    def add_late_block(self, width: int = 8) -> None:
+        """Add fresh random vectors, well filtered.
+
+        An eigenspace of more dimensions than a block is wide cannot be filled from one starting
+        block. Whatever it lacks turns up here, as a small Ritz value that has not converged.
+        """
+        width = min(width, self.capacity - self.size)
+        if width < 1:
+            return
+        Y = self.rng.standard_normal((self.op.shape[0], width)).astype(self.dtype)
+        for _ in range(3):
+            Y, _, _ = self._orthonormalized(self._filtered(Y))
+        self._append(Y)
+
+    def ritz(self):
+        """Return the smallest Ritz values, vectors (float64) and their residual norms."""
+        k, p = self.size, self.wanted
+        self._measure()
+        values, U = linalg.eigh(
+            self.H[:k, :k], self.G[:k, :k], subset_by_index=[0, self._kept() - 1]
+        )
+        V = np.empty((self.op.shape[0], U.shape[1]))
+        for rows in self._row_blocks():
+            V[rows] = self.Q[rows, :k].astype(np.float64, copy=False) @ U
+        residuals = np.empty(p)
+        for start in range(0, p, 64):
+            part = slice(start, min(start + 64, p))
+            block = np.ascontiguousarray(V[:, part])
+            R = self.op.product(block)
+            R -= block * values[part]
+            residuals[part] = np.linalg.norm(R, axis=0)
+        self._spare = V[:, p:]
+        return values[:p], V[:, :p], residuals
+
+    def _kept(self):
+        return min(self.size, self.wanted + max(16, self.wanted // 8))
+
+    def restart(self, V, residuals) -> None:
+        """Keep the Ritz vectors, and add a short Krylov space of the worst of them."""
+        bad = np.flatnonzero(residuals > 0.3 * self.tol)
+        bad = bad[np.argsort(-residuals[bad], kind="stable")][: 2 * self.width]
+        Y = np.ascontiguousarray(V[:, bad])
+        kept = np.hstack([V, self._spare])
+        # Rounding may be what holds the residual up: after one try, compute in double.
+        self.dtype = np.dtype(np.float64) if self.n_restarts else self.dtype
+        self.n_restarts += 1
+        self._allocate(
+            min(self.op.shape[0] - self.kernel.shape[1], kept.shape[1] + 4 * len(bad) + 8)
+        )
+        self._append(kept.astype(self.dtype))
+        Y = Y.astype(self.dtype)
+        while self.size + Y.shape[1] <= self.capacity - 8:
+            Y, _, _ = self._orthonormalized(self._filtered(Y))
+            self._append(Y)
+
+    def _filtered(self, Y):
+        return self.op.filtered(np.ascontiguousarray(Y), self.degree, self.cut, self.top)
+
+    def _append(self, Y):
+        self.Q[:, self.size : self.size + Y.shape[1]] = Y
+        self.size += Y.shape[1]
+
+    def _orthonormalized(self, Z):
+        """Make a block orthonormal to the space and in itself.
+
+        Returns
+        -------
+        Z : the orthonormal block
+        inside : its former coefficients in the space
+        beyond : what turns the orthonormal block back into the rest
+        """
+        Q = self.Q[:, : self.size]
+        inside = np.zeros((self.size, Z.shape[1]))
+        beyond = np.eye(Z.shape[1])
+        for _ in range(2):
+            if self.kernel.shape[1]:
+                Z -= (self.kernel @ (self.kernel_t @ Z)).astype(Z.dtype)
+            coefficients = Q.T @ Z
+            Z -= Q @ coefficients
+            inside += coefficients @ beyond
+            Z, back = _unit_block(Z)
+            beyond = back @ beyond
+        return Z, inside, beyond
+
+    def _row_blocks(self):
+        n = self.op.shape[0]
+        return [slice(a, min(a + _ROWS, n)) for a in range(0, n, _ROWS)]
+
+    def _measure(self):
+        """Bring the projected matrix H and the Gram matrix G up to date, in float64."""
+        k = self.size
+        for start in range(self.measured, k, 64):
+            part = slice(start, min(start + 64, k))
+            X = np.ascontiguousarray(self.Q[:, part], dtype=np.float64)
+            AX = self.op.product(X)
+            h, g = np.zeros((k, X.shape[1])), np.zeros((k, X.shape[1]))
+            for rows in self._row_blocks():
+                Qt = self.Q[rows, :k].astype(np.float64, copy=False).T
+                h += Qt @ AX[rows]
+                g += Qt @ X[rows]
+            self.H[:k, part], self.H[part, :k] = h, h.T
+            self.G[:k, part], self.G[part, :k] = g, g.T
+        self.measured = k
+
+
+def _unit_block(Z):
+    """Make columns orthonormal through their Gram matrix; return also the way back.
+
+    Directions lost to rounding come out as noise of unit length, which serves as a new start.
+    """
+    norms = np.linalg.norm(Z, axis=0).astype(np.float64)
+    norms[norms == 0] = 1
+    gram = (Z.T @ Z).astype(np.float64) / np.outer(norms, norms)
+    s, U = np.linalg.eigh((gram + gram.T) / 2)
+    s = np.sqrt(np.maximum(s, s[-1] * np.finfo(Z.dtype).eps))
+    forward = (U / s) / norms[:, None]
+    back = (U * s).T * norms
+    return Z @ forward.astype(Z.dtype), back
