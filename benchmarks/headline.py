@@ -1,0 +1,224 @@
+"""Print the headline figures: a few labels diffused over invariant graphs.
+
+    FEWFOLD_MIRROR=... python benchmarks/headline.py [mnist] [inductive] [usps] [rotated] [coil20]
+                                                     [digits] [rate] [scaling] [--trials 10]
+
+Draws are balanced and taken from the training rows; settings are the defaults of
+``fewfold.diffusion.image_graph_settings``, fixed before any test label was looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from fewfold.datasets import load
+from fewfold.diffusion import diffuse, extend_labels, image_graph_settings
+from fewfold.exceptions import FewfoldWarning
+from fewfold.graph.build import GraphSettings, build_graph, extend_graph
+from fewfold.protocol import make_draws
+from fewfold.transforms.images import rotate
+
+PARTS = ("mnist", "inductive", "usps", "rotated", "coil20", "digits", "rate", "scaling")
+
+
+def clock(start):
+    return f"{time.perf_counter() - start:.1f} s"
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def build(X, settings, name):
+    start, cpu = time.perf_counter(), time.process_time()
+    graph = build_graph(X, settings)
+    recall = graph.neighbors.recall
+    say(
+        f"  graph {name}: {len(X)} rows, {clock(start)} wall, "
+        f"{time.process_time() - cpu:.1f} s CPU, {graph.n_components} component(s)"
+        + ("" if recall is None else f", candidates' recall {recall:.3f}"),
+    )
+    return graph
+
+
+def errors_of(W, y, order, budgets, evaluated, **options):
+    """Return error in % per budget and trial on the evaluated rows that are not labelled."""
+    n_classes = int(y.max()) + 1
+    table = np.empty((len(budgets), len(order)))
+    for b, budget in enumerate(budgets):
+        for t, rows in enumerate(order):
+            labeled = rows[:budget]
+            proba, scores = diffuse(W, labeled, y[labeled], n_classes, **options)
+            predicted = np.where(scores.is_reached, proba.argmax(axis=1), -1)
+            mask = evaluated.copy()
+            mask[labeled] = False
+            table[b, t] = 100 * np.mean(predicted[mask] != y[mask])
+    return table
+
+
+def report(title, budgets, table, seconds=None):
+    cells = [
+        f"{b} labels {row.mean():.2f} +- {row.std(ddof=1):.2f} %" for b, row in zip(budgets, table)
+    ]
+    say(f"  {title}: " + ", ".join(cells) + ("" if seconds is None else f"  ({seconds:.1f} s)"))
+
+
+def scikit_learn_spreading(X, y, order, budgets, evaluated):
+    """Return the error of scikit-learn's LabelSpreading, k-NN kernel, same draws."""
+    from sklearn.semi_supervised import LabelSpreading
+
+    table = np.empty((len(budgets), len(order)))
+    for b, budget in enumerate(budgets):
+        for t, rows in enumerate(order):
+            known = np.full(len(y), -1)
+            known[rows[:budget]] = y[rows[:budget]]
+            model = LabelSpreading(kernel="knn", n_neighbors=7, max_iter=200)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(X, known)
+            mask = evaluated.copy()
+            mask[rows[:budget]] = False
+            table[b, t] = 100 * np.mean(model.transduction_[mask] != y[mask])
+    return table
+
+
+def compare(name, X, y, settings, budgets, trials, test_mask=None, seed=0):
+    """Print invariant graph, Euclidean graph and scikit-learn on the same draws."""
+    order, budgets = make_draws(
+        y, draw="balanced", budgets=budgets, trials=trials, seed=seed, dataset=name,
+        test_mask=test_mask,
+    )  # fmt: skip
+    evaluated = np.ones(len(y), bool) if test_mask is None else test_mask
+    graph = build(X, settings, "invariant")
+    start = time.perf_counter()
+    report("Poisson, invariant graph", budgets, errors_of(graph.W, y, order, budgets, evaluated),
+           time.perf_counter() - start)  # fmt: skip
+    report("spreading, invariant graph", budgets,
+           errors_of(graph.W, y, order, budgets, evaluated, method="spreading"))  # fmt: skip
+    plain = build(X, GraphSettings(), "Euclidean")
+    report("Poisson, Euclidean graph", budgets, errors_of(plain.W, y, order, budgets, evaluated))
+    report("scikit-learn LabelSpreading", budgets,
+           scikit_learn_spreading(X, y, order, budgets, evaluated))  # fmt: skip
+
+
+def mnist(trials):
+    start = time.perf_counter()
+    data = load("mnist")
+    say(f"MNIST, test images in the graph (read in {clock(start)})")
+    y = data.y
+    order, budgets = make_draws(
+        y, draw="balanced", budgets=[10, 100, 600, 1000], trials=trials, seed=0,
+        dataset="mnist", test_mask=data.test_mask,
+    )  # fmt: skip
+    graph = build(data.X, image_graph_settings((28, 28)), "invariant")
+    begun = time.perf_counter()
+    table = errors_of(graph.W, y, order, budgets, data.test_mask)
+    report("Poisson, test error", budgets, table, time.perf_counter() - begun)
+    say(f"  whole: {clock(start)} for {trials * len(budgets)} draws")
+
+
+def inductive(trials):
+    data = load("mnist")
+    say("MNIST, graph of the 60 000 training images; test images by extension")
+    train = ~data.test_mask
+    X, y = data.X[train], data.y[train]
+    order, budgets = make_draws(
+        y, draw="balanced", budgets=[10, 100, 1000], trials=trials, seed=0, dataset="mnist"
+    )
+    graph = build(X, image_graph_settings((28, 28)), "invariant")
+    start = time.perf_counter()
+    extension = extend_graph(graph, X, data.X[~train])
+    say(f"  10 000 new images attached in {clock(start)}")
+    table = np.empty((len(budgets), trials))
+    for b, budget in enumerate(budgets):
+        for t, rows in enumerate(order):
+            labeled = rows[:budget]
+            proba, scores = diffuse(graph.W, labeled, y[labeled], 10)
+            new, _ = extend_labels(extension, proba, scores.is_reached)
+            table[b, t] = 100 * np.mean(new.argmax(axis=1) != data.y[~train])
+    report("Poisson, test error", budgets, table)
+
+
+def usps(trials):
+    data = load("usps")
+    say("USPS, standard split, test images in the graph")
+    compare("usps", data.X, data.y, image_graph_settings((16, 16)), [10, 100, 300], trials,
+            data.test_mask)  # fmt: skip
+
+
+def rotated(trials):
+    data = load("usps")
+    say("USPS turned at random, rotation-invariant metric")
+    angles = np.random.default_rng(0).uniform(0, 360, len(data.X))
+    images = data.X.reshape(-1, 16, 16)
+    X = np.stack([rotate(im[None], a)[0] for im, a in zip(images, angles)]).reshape(len(images), -1)
+    settings = image_graph_settings(
+        (16, 16), canonicalize=[], metric="orbit", metric_options={"transforms": "rotation"}
+    )
+    compare("usps", X, data.y, settings, [10, 100, 300], trials, data.test_mask)
+
+
+def coil20(trials):
+    data = load("coil20")
+    say("COIL-20, 1 and 2 labels per object")
+    compare("coil20", data.X, data.y, image_graph_settings((32, 32)), [20, 40], trials)
+
+
+def digits(trials):
+    data = load("digits")
+    say("scikit-learn's digits")
+    compare("digits", data.X, data.y, image_graph_settings((8, 8)), [10, 50, 100], trials)
+
+
+def rate(trials):
+    from fewfold.transforms.deformation import DeformationMetric
+
+    metric = DeformationMetric((28, 28))
+    rng = np.random.default_rng(0)
+    features = metric.prepare(rng.random((20000, 784), dtype=np.float32))
+    candidates = rng.integers(0, 20000, (20000, 30))
+    metric.distances(features[:10], features, candidates[:10])
+    start, cpu = time.perf_counter(), time.process_time()
+    metric.distances(features, features, candidates)
+    used = time.process_time() - cpu
+    say(
+        f"re-ranking 28 x 28: {candidates.size / used:.3g} pairs per second of CPU and core, "
+        f"{candidates.size / (time.perf_counter() - start):.3g} per second of wall clock"
+    )
+
+
+def scaling(trials):
+    data = load("mnist")
+    say("time of the invariant graph and of one diffusion")
+    settings = image_graph_settings((28, 28))
+    settings = replace(settings, metric_options={**settings.metric_options, "recall_sample": 0})
+    rows = np.random.default_rng(0).permutation(len(data.X))
+    for n in (10_000, 20_000, 40_000, 70_000):
+        X, y = data.X[rows[:n]], data.y[rows[:n]]
+        graph = build(X, settings, "invariant")
+        order, _ = make_draws(y, draw="balanced", budgets=[100], trials=1, seed=0, dataset="mnist")
+        start, cpu = time.perf_counter(), time.process_time()
+        diffuse(graph.W, order[0], y[order[0]], 10)
+        say(f"    diffusion {clock(start)} wall, {time.process_time() - cpu:.1f} s CPU")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--trials", type=int, default=10)
+    chosen = parser.parse_args()
+    # Rows that no label reaches count as errors here; the warning would repeat per draw.
+    warnings.simplefilter("ignore", FewfoldWarning)
+    say(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
+    for part in chosen.parts or PARTS:
+        globals()[part](chosen.trials)
+
+
+if __name__ == "__main__":
+    main()
