@@ -1,0 +1,197 @@
+"""What a report shows: plain tables and arrays, gathered by whoever ran the experiment.
+
+The page is a pure function of a :class:`ReportContent`; nothing here reads files or configs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fewfold.exceptions import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMNS = {
+    "metrics": (
+        "dataset method n_labeled trial seed protocol metric value fit_s predict_s status".split()
+    ),
+    "summary": "dataset method n_labeled protocol metric mean sd low high trials failed".split(),
+    "comparisons": (
+        "dataset n_labeled method_a method_b metric difference p_value p_adjusted".split()
+    ),
+    "stages": "rule target seconds max_rss_mb cpu_percent".split(),
+}
+TASKS = ("classification", "regression", "clustering")
+
+
+def _empty(name: str) -> Callable[[], pd.DataFrame]:
+    return lambda: pd.DataFrame(columns=COLUMNS[name])
+
+
+@dataclass(frozen=True)
+class PredictionView:
+    """One method's answer on one labelled draw of a dataset.
+
+    Parameters
+    ----------
+    n_labeled, trial : int
+        Which draw this is.
+    labels : array of shape (n_rows,)
+        Class codes (-1: not known), or floats for regression.
+    confidence : array of shape (n_rows,) or None
+        In [0, 1], the method's trust in each label.
+    labeled : int array
+        Row numbers whose label the method was given.
+    """
+
+    n_labeled: int
+    trial: int
+    labels: np.ndarray
+    confidence: np.ndarray | None = None
+    labeled: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class DatasetView:
+    """A dataset as the report shows it.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+    task : {"classification", "regression", "clustering"}
+    classes : sequence of str or None
+        Names of the class codes.
+    image_shape : (height, width) or None
+    y : array of shape (n_rows,) or None
+        True codes (-1: not known) or floats (NaN: not known).
+    map2d : array of shape (n_shown, 2) or None
+        Position of each shown row in the 2-D picture.
+    shown : int array of shape (n_shown,) or None
+        Row numbers of the picture's points, a few thousand at most.
+    predictions : mapping of method name to PredictionView
+    images : callable or None
+        ``images(rows)`` gives an array of shape (len(rows), height, width).
+    notes : mapping
+        Plain facts to list, such as the number of graph components.
+    values : callable or None
+        ``values(rows)`` gives an array of shape (len(rows), n_features), used to describe
+        single rows of data that are not images.
+    feature_names : sequence of str or None
+    """
+
+    n_rows: int
+    n_features: int
+    task: str = "classification"
+    classes: Sequence[str] | None = None
+    image_shape: tuple[int, int] | None = None
+    y: np.ndarray | None = None
+    map2d: np.ndarray | None = None
+    shown: np.ndarray | None = None
+    predictions: Mapping[str, PredictionView] = field(default_factory=dict)
+    images: Callable[[np.ndarray], np.ndarray] | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    values: Callable[[np.ndarray], np.ndarray] | None = None
+    feature_names: Sequence[str] | None = None
+
+    @property
+    def class_names(self) -> list[str]:
+        """Names of all class codes that occur, ``"0", "1", ...`` where none were given."""
+        highest = -1
+        arrays = [self.y, *(view.labels for view in self.predictions.values())]
+        if self.task != "regression":
+            for codes in arrays:
+                if codes is not None and len(codes):
+                    highest = max(highest, int(np.max(codes)))
+        names = [str(name) for name in self.classes or ()]
+        return names + [str(code) for code in range(len(names), highest + 1)]
+
+
+@dataclass(frozen=True)
+class ExtraFigure:
+    """A matplotlib figure with its words; ``dataset`` and ``method`` may be None."""
+
+    title: str
+    caption: str
+    dataset: str | None
+    method: str | None
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """Everything a report shows; the tables' columns are in :data:`COLUMNS`.
+
+    Parameters
+    ----------
+    metrics : DataFrame
+        One row per dataset, method, n_labeled, trial and metric.
+    summary : DataFrame
+        Mean, s.d. and 95 % interval ``low`` to ``high`` over the trials. Errors are shares.
+    comparisons : DataFrame
+        Paired tests between methods, corrected for their number. A column ``protocol`` is
+        used where present; without it the tests belong to the dataset's first protocol.
+    datasets : mapping of name to DatasetView
+    stages : DataFrame
+        Time and memory of every job.
+    rule_edges : sequence of (rule, rule)
+    config, versions : mapping
+    command, created : str
+    extra_figures : sequence of ExtraFigure
+    skipped : sequence of (dataset, method, reason)
+    title : str
+    """
+
+    metrics: pd.DataFrame = field(default_factory=_empty("metrics"))
+    summary: pd.DataFrame = field(default_factory=_empty("summary"))
+    comparisons: pd.DataFrame = field(default_factory=_empty("comparisons"))
+    datasets: Mapping[str, DatasetView] = field(default_factory=dict)
+    stages: pd.DataFrame = field(default_factory=_empty("stages"))
+    rule_edges: Sequence[tuple[str, str]] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    created: str = ""
+    extra_figures: Sequence[ExtraFigure] = ()
+    skipped: Sequence[tuple[str, str, str]] = ()
+    title: str = "fewfold report"
+
+
+def check(content: ReportContent) -> None:
+    """Raise InputError where a table lacks a column or an array does not fit its dataset."""
+    for name, columns in COLUMNS.items():
+        missing = [c for c in columns if c not in getattr(content, name).columns]
+        if missing:
+            raise InputError(
+                f"The report's table {name!r} lacks {', '.join(map(repr, missing))}; "
+                f"it needs the columns {', '.join(columns)}."
+            )
+    for name, view in content.datasets.items():
+        _check_view(name, view)
+
+
+def _check_view(name: str, view: DatasetView) -> None:
+    if view.task not in TASKS:
+        raise InputError(f"Dataset {name!r} has task {view.task!r}; use one of {', '.join(TASKS)}.")
+    if view.y is not None and len(view.y) != view.n_rows:
+        raise InputError(f"Dataset {name!r} has {view.n_rows} rows but y has {len(view.y)}.")
+    if (view.map2d is None) != (view.shown is None):
+        raise InputError(f"Dataset {name!r} needs both of map2d and shown, or neither.")
+    if view.map2d is not None and np.shape(view.map2d) != (len(view.shown), 2):
+        raise InputError(
+            f"Dataset {name!r} shows {len(view.shown)} rows but map2d has shape "
+            f"{np.shape(view.map2d)}; give one (x, y) pair per shown row."
+        )
+    for method, prediction in view.predictions.items():
+        for part in ("labels", "confidence"):
+            values = getattr(prediction, part)
+            if values is not None and len(values) != view.n_rows:
+                raise InputError(
+                    f"Dataset {name!r} has {view.n_rows} rows but the {part} of method "
+                    f"{method!r} have {len(values)}; give one per row."
+                )

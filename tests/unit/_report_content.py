@@ -1,0 +1,107 @@
+"""A small but complete report, made the same each time."""
+
+import numpy as np
+import pandas as pd
+
+from fewfold.report.content import COLUMNS, DatasetView, ExtraFigure, PredictionView, ReportContent
+
+HOSTILE = "<script>alert('x')</script>&\"</title>"
+
+
+def figure():
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(3, 2))
+    drawn.subplots().plot([0, 1], [1, 0])
+    return drawn
+
+
+def tables(dataset, metric, means, budgets=(10, 100), protocol="transductive", trials=4):
+    """Metrics and their summary; ``means`` gives each method's mean at the first budget."""
+    rows = []
+    for method, mean in means.items():
+        for n in budgets:
+            for trial in range(trials):
+                value = mean * (1 + budgets[0]) / (1 + n) * (1 + 0.05 * (trial - (trials - 1) / 2))
+                rows.append(
+                    (dataset, method, n, trial, trial, protocol, metric, value, 0.5, 0.1, "ok")
+                )
+    metrics = pd.DataFrame(rows, columns=COLUMNS["metrics"])
+    keys = ["dataset", "method", "n_labeled", "protocol", "metric"]
+    groups = metrics.groupby(keys, sort=False)["value"]
+    summary = groups.agg(mean="mean", sd="std", trials="size").reset_index()
+    summary["low"] = summary["mean"] - summary["sd"]
+    summary["high"] = summary["mean"] + summary["sd"]
+    summary["failed"] = 0
+    return metrics, summary[COLUMNS["summary"]]
+
+
+def dataset(n=60, classes=3, images=True, name="blob", methods=("near", "far"), seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    angle = 2 * np.pi * y / classes
+    places = np.c_[np.cos(angle), np.sin(angle)] + 0.1 * rng.normal(size=(n, 2))
+    pixels = rng.random((n, 4, 5))
+    labeled = np.arange(classes)
+    predictions = {}
+    for i, method in enumerate(methods):
+        guess = y.copy()
+        guess[classes + i : classes + 6] = (guess[classes + i : classes + 6] + 1) % classes
+        predictions[method] = PredictionView(10, 0, guess, rng.random(n), labeled)
+    return DatasetView(
+        n_rows=n,
+        n_features=20,
+        classes=[f"{name} {c}" for c in range(classes)],
+        image_shape=(4, 5) if images else None,
+        y=y,
+        map2d=places,
+        shown=np.arange(n),
+        predictions=predictions,
+        images=(lambda rows: pixels[rows]) if images else None,
+        notes={"graph components": 1},
+        values=lambda rows: pixels.reshape(n, -1)[rows],
+    )
+
+
+def regression(n=50):
+    t = np.linspace(0, 1, n)
+    guess = PredictionView(10, 0, t**2 + 0.01, None, np.arange(0, n, 5))
+    return DatasetView(
+        n,
+        2,
+        "regression",
+        y=t**2,
+        map2d=np.c_[t, t**2],
+        shown=np.arange(n),
+        predictions={"m": guess},
+    )
+
+
+def content(name="blobs", methods=("near", "far"), **changes):
+    metrics, summary = tables(name, "error", {methods[0]: 0.1, methods[1]: 0.3})
+    more_metrics, more_summary = tables("curve", "mse", {"m": 0.02}, budgets=(10,))
+    comparisons = pd.DataFrame(
+        [
+            (name, 10, methods[0], methods[1], "error", -0.2, 0.001, 0.003),
+            (name, 100, methods[1], methods[0], "error", 0.02, 0.2, 0.4),
+        ],
+        columns=COLUMNS["comparisons"],
+    )
+    parts = dict(
+        metrics=pd.concat([metrics, more_metrics], ignore_index=True),
+        summary=pd.concat([summary, more_summary], ignore_index=True),
+        comparisons=comparisons,
+        datasets={name: dataset(methods=methods), "curve": regression()},
+        stages=pd.DataFrame(
+            [("train", "a/1", 2.0, 300.0, 90.0), ("train", "a/2", 61.0, 1500.0, 150.0)],
+            columns=COLUMNS["stages"],
+        ),
+        rule_edges=[("fetch", "train"), ("train", "report"), ("fetch", "report")],
+        config={"run": {"seed": 0}},
+        versions={"fewfold": "0.1.0"},
+        command="fewfold run",
+        created="2026-01-01",
+        extra_figures=[ExtraFigure("Energy", "It falls.", name, "near", figure())],
+        skipped=[("curve", "near", "needs classes")],
+    )
+    return ReportContent(**{**parts, **changes})
