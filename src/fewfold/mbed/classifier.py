@@ -1,0 +1,406 @@
+"""`MbedClassifier`: Mbed as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_is_fitted,
+    check_random_state,
+    column_or_1d,
+    validate_data,
+)
+
+from fewfold.exceptions import InputError
+from fewfold.mbed.annealing import Path, Problem, anneal
+from fewfold.mbed.cost import log_memberships
+from fewfold.mbed.gradient import DenseSNE, workers
+from fewfold.mbed.neighborhoods import (
+    DiffusedNeighborhoods,
+    GlobalNeighborhoods,
+    LocalNeighborhoods,
+    SparseNeighborhoods,
+)
+from fewfold.mbed.placement import Placement, normalisers, place
+from fewfold.mbed.sampled import SampledSNE
+from fewfold.mbed.similarities import dissimilarities
+from fewfold.mbed.starts import spectral_coordinates, turn_to_clusters, turn_to_labels
+
+VARIANTS = {
+    "default": {"similarity": "auto", "start": "spectral"},
+    "published": {"similarity": "global", "start": "random"},
+}
+SIMILARITIES = ("auto", "global", "local", "diffused", "sparse")
+STARTS = ("random", "spectral")
+
+
+class MbedClassifier(ClassifierMixin, BaseEstimator):
+    """Large-margin embedding: class boundaries are fixed and the data move ([mbed]).
+
+    Parameters
+    ----------
+    n_classes : int, optional
+        Number of classes. By default the classes seen in ``y``; needed to cluster without labels.
+    variant : {"default", "published"}
+        "published" is Algorithm 1 as printed: one length scale and a random start. "default"
+        starts from spectral coordinates turned to the labels, and chooses the neighbourhoods.
+    similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
+        Overrides the variant's neighbourhoods. "auto" embeds with global and with diffused ones and
+        keeps the larger criterion J. Beyond ``max_exact`` rows "sparse" is used.
+    start : {"random", "spectral"}, optional
+        Overrides the variant's start.
+    metric : {"euclidean", "cosine", "precomputed"}
+        With "precomputed", ``X`` holds dissimilarities (n, n), no metric needed, and new rows their
+        dissimilarities to the training rows (m, n).
+    n_dims : int, optional
+        Dimensions of the embedding, by default the number of classes.
+    perplexity : float
+        Effective number of neighbours of local, diffused and sparse similarities.
+    walk : float
+        Share of the random walk that goes on at each step (diffused).
+    prior : array of shape (n_classes,), optional
+        Known class shares; without it classes are balanced by entropy.
+    boundary_weight : float
+        Factor of the Jensen-Shannon term.
+    n_annealing, n_steps : int
+        Annealing steps, and conjugate-gradient steps in all.
+    n_init : int
+        Runs from different random numbers; the one with the largest criterion is kept.
+    max_exact : int
+        Rows up to which the exact gradient is used.
+    n_neighbors, n_samples : int
+        Neighbours and sampled columns of the approximation beyond ``max_exact``.
+    n_jobs : int, optional
+        Threads; all cores by default. Results do not depend on it.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    embedding_ : ndarray of shape (n, n_dims)
+        The step with the largest criterion J.
+    transduction_ : ndarray of shape (n,)
+        Labels of the training rows.
+    label_distributions_ : ndarray of shape (n, n_classes)
+    path_ : fewfold.mbed.annealing.Path
+        All annealing steps, with cost and criterion.
+    directions_ : ndarray of shape (n_classes, n_dims)
+    similarity_ : str
+        The neighbourhoods used.
+    lambda_ : float
+        Length scale of the memberships at the step kept.
+
+    Notes
+    -----
+    O(n^2 d) per gradient up to ``max_exact`` rows, O(n (n_samples + n_neighbors) d) beyond.
+    Probabilities depend on the heuristic ``lambda_`` and are not calibrated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewfold import MbedClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 1, (30, 5)), rng.normal(4, 1, (30, 5))])
+    >>> y = np.full(60, -1)
+    >>> y[[0, 1, 30, 31]] = [0, 0, 1, 1]
+    >>> model = MbedClassifier(random_state=0, n_steps=100).fit(X, y)
+    >>> int((model.transduction_ != np.repeat([0, 1], 30)).sum())
+    0
+    """
+
+    def __init__(
+        self,
+        n_classes=None,
+        *,
+        variant="default",
+        similarity=None,
+        start=None,
+        metric="euclidean",
+        n_dims=None,
+        perplexity=10.0,
+        walk=0.9,
+        prior=None,
+        boundary_weight=1.0,
+        n_annealing=20,
+        n_steps=500,
+        n_init=1,
+        max_exact=5000,
+        n_neighbors=30,
+        n_samples=2000,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_classes = n_classes
+        self.variant = variant
+        self.similarity = similarity
+        self.start = start
+        self.metric = metric
+        self.n_dims = n_dims
+        self.perplexity = perplexity
+        self.walk = walk
+        self.prior = prior
+        self.boundary_weight = boundary_weight
+        self.n_annealing = n_annealing
+        self.n_steps = n_steps
+        self.n_init = n_init
+        self.max_exact = max_exact
+        self.n_neighbors = n_neighbors
+        self.n_samples = n_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        """Say what input is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    # ------------------------------------------------------------ fitting
+
+    def fit(self, X, y=None, label_proba=None):
+        """Embed the rows and label them.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n, n_features)
+            Or dissimilarities (n, n) with ``metric="precomputed"``.
+        y : array of shape (n,), optional
+            Class labels, -1 for unlabelled rows. Without y, or with every label -1, the rows are
+            clustered into ``n_classes``.
+        label_proba : array of shape (n, n_classes), optional
+            Soft labels: rows that sum to 1 replace the label of y; rows of NaN leave it.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_rows(X, reset=True)
+        labeled, targets = self._check_labels(y, label_proba, X.shape[0])
+        self._check_options(X.shape[0])
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        K = len(self.classes_)
+        d = self.n_dims or max(2, K)
+        prior = self._check_prior(K)
+        problem = Problem(X.shape[0], K, d, labeled, targets, prior, float(self.boundary_weight))
+        with workers(self.n_jobs) as pool:
+            runs = []
+            for name in self._candidates(X.shape[0]):
+                rule, P = self._neighborhoods(X, name)
+                sne = self._sne(P, pool, rng)
+                for child in rng.spawn(self.n_init):
+                    runs.append((self._run(sne, P, problem, child), rule, name))
+            self.path_, self.neighborhoods_, self.similarity_ = max(runs, key=_criterion)
+            self._keep(problem)
+            self.normalisers_ = normalisers(self.embedding_)
+        self._X = X
+        return self
+
+    def _run(self, sne, P, problem, rng) -> Path:
+        start = None
+        if self._option("start") == "spectral" and problem.n > problem.n_components + 1:
+            V = spectral_coordinates(P, problem.n_components)
+            if len(problem.labeled):
+                start = turn_to_labels(V, problem.directions, problem.labeled, problem.targets)
+            else:
+                start = turn_to_clusters(V, problem.directions, rng)
+        return anneal(
+            sne, problem, rng, n_steps=self.n_annealing, n_total=self.n_steps, start=start
+        )
+
+    def _keep(self, problem):
+        step = self.path_.steps[self.path_.best]
+        self.embedding_ = step.Y
+        self.lambda_ = step.lam
+        self.directions_ = problem.directions
+        self.label_distributions_ = np.exp(
+            log_memberships(step.Y.astype(np.float64), problem.directions, step.lam)
+        )
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+
+    def _candidates(self, n):
+        name = self._option("similarity")
+        if name == "sparse" or n > self.max_exact:
+            return ["sparse"]
+        return ["global", "diffused"] if name == "auto" else [name]
+
+    def _neighborhoods(self, X, name):
+        if name == "sparse":
+            rule = SparseNeighborhoods(self.n_neighbors, self.perplexity, self.metric)
+            return rule, rule.fit(X)
+        rule = {
+            "global": GlobalNeighborhoods(1 / len(self.classes_)),
+            "local": LocalNeighborhoods(self.perplexity),
+            "diffused": DiffusedNeighborhoods(self.perplexity, self.walk),
+        }[name]
+        return rule, rule.fit(dissimilarities(X, metric=self.metric))
+
+    def _sne(self, P, pool, rng):
+        if isinstance(P, np.ndarray):
+            return DenseSNE(P, pool)
+        n_samples = self.n_samples if P.shape[0] > self.max_exact else P.shape[0]
+        return SampledSNE(P, pool, n_samples, rng.spawn(1)[0])
+
+    # ------------------------------------------------------------ new rows
+
+    def place(self, X) -> np.ndarray:
+        """Return positions (m, n_dims) for new rows, the training rows fixed."""
+        check_is_fitted(self)
+        X = self._check_rows(X, reset=False)
+        if isinstance(self.neighborhoods_, SparseNeighborhoods):
+            S = self.neighborhoods_.extend(self._X, X)
+        else:
+            S = self.neighborhoods_.extend(self._between(X))
+        step = Placement(
+            self.embedding_,
+            self.normalisers_,
+            self.directions_,
+            self.lambda_,
+            float(self.boundary_weight),
+        )
+        total = np.asarray(S.sum(axis=1)).ravel()[:, None]
+        mean = np.asarray(S @ self.embedding_.astype(np.float64)) / total
+        nearest = self.embedding_[np.asarray(S.argmax(axis=1)).ravel()].astype(np.float64)
+        with workers(self.n_jobs) as pool:
+            return place(step, S, [mean, nearest], pool)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return class memberships (m, n_classes) of new rows."""
+        Y = self.place(X)
+        return np.exp(log_memberships(Y, self.directions_, self.lambda_))
+
+    def predict(self, X) -> np.ndarray:
+        """Return labels (m,) of new rows."""
+        check_is_fitted(self)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def fit_predict(self, X, y=None, label_proba=None) -> np.ndarray:
+        """Fit and return ``transduction_``."""
+        return self.fit(X, y, label_proba).transduction_
+
+    def _between(self, X):
+        if self.metric == "precomputed":
+            return X
+        return dissimilarities(X, self._X, metric=self.metric)
+
+    # ------------------------------------------------------------ checks
+
+    def _option(self, name):
+        chosen = getattr(self, name)
+        return VARIANTS[self.variant][name] if chosen is None else chosen
+
+    def _check_rows(self, X, reset):
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if self.metric != "precomputed":
+            return X
+        if reset and X.shape[0] != X.shape[1]:
+            raise InputError(
+                f"metric='precomputed' needs dissimilarities of shape (n, n), got {X.shape}. "
+                "Give all pairs, or features with another metric."
+            )
+        if X.min() < 0:
+            raise InputError(
+                f"Dissimilarities must be 0 or larger, found {X.min():g}. Shift or square them."
+            )
+        return X
+
+    def _check_options(self, n):
+        for name, value, allowed in (
+            ("variant", self.variant, tuple(VARIANTS)),
+            ("similarity", self.similarity, (None, *SIMILARITIES)),
+            ("start", self.start, (None, *STARTS)),
+        ):
+            if value not in allowed:
+                names = ", ".join(str(a) for a in allowed if a is not None)
+                raise InputError(f"{name}={value!r} is unknown. Choose one of {names}.")
+        if not 0 < self.walk < 1:
+            raise InputError(f"walk={self.walk} must lie between 0 and 1. Try 0.9.")
+        if self.perplexity < 1:
+            raise InputError(f"perplexity={self.perplexity} must be at least 1. Try 10.")
+        if self.n_annealing < 2 or self.n_steps < 10 + self.n_annealing or self.n_init < 1:
+            raise InputError(
+                f"n_annealing={self.n_annealing}, n_steps={self.n_steps}, n_init={self.n_init}: "
+                "at least 2 annealing steps, 10 + n_annealing gradient steps and 1 run are needed."
+            )
+        K = len(self.classes_)
+        if self.n_dims is not None and self.n_dims < max(1, K - 1):
+            raise InputError(
+                f"n_dims={self.n_dims} cannot hold {K} classes at equal angles. "
+                f"Use at least {K - 1}."
+            )
+        if n < 3:
+            raise InputError(f"Mbed needs at least 3 rows, got n_samples={n}. Give more rows.")
+
+    def _check_prior(self, K):
+        if self.prior is None:
+            return None
+        prior = np.asarray(self.prior, np.float64)
+        if prior.shape != (K,) or (prior <= 0).any():
+            raise InputError(
+                f"prior={self.prior!r} must hold {K} positive class shares, one per class."
+            )
+        return prior / prior.sum()
+
+    def _check_labels(self, y, label_proba, n):
+        if y is None:
+            if self.n_classes is None and label_proba is None:
+                raise InputError(
+                    "MbedClassifier requires y to be passed, but the target y is None. Give labels "
+                    "(-1 where unknown), or set n_classes to cluster without labels."
+                )
+            y = np.full(n, -1)
+        y = column_or_1d(y, warn=True)
+        if y.shape != (n,):
+            raise InputError(f"y has shape {y.shape}, but X has {n} rows. Give one label per row.")
+        known = np.array([value != -1 for value in y.tolist()], bool)
+        if known.any():
+            check_classification_targets(y[known])
+        seen, codes = np.unique(y[known], return_inverse=True)
+        soft = None if label_proba is None else np.asarray(label_proba, np.float64)
+        K = self.n_classes or (soft.shape[1] if soft is not None else len(seen))
+        self.classes_ = _classes(seen, K)
+        targets = np.full((n, len(self.classes_)), np.nan)
+        targets[np.flatnonzero(known)] = np.eye(len(self.classes_))[
+            np.searchsorted(self.classes_, seen)[codes]
+        ]
+        if soft is not None:
+            given = _check_soft(soft, targets.shape)
+            targets[given] = soft[given]
+        labeled = np.flatnonzero(~np.isnan(targets[:, 0]))
+        return labeled, targets[labeled]
+
+
+def _criterion(run):
+    path = run[0]
+    return path.steps[path.best].criterion
+
+
+def _classes(seen, K):
+    """Names of K classes: those seen, or 0..K-1 where labels name fewer."""
+    if K == len(seen):
+        if not K:
+            raise InputError(
+                "No row has a label. Label some rows, or set n_classes to cluster without labels."
+            )
+        return seen
+    if K < len(seen):
+        raise InputError(f"n_classes={K}, but y holds {len(seen)} classes. Raise n_classes.")
+    if len(seen) and not (seen.dtype.kind in "iu" and seen.min() >= 0 and seen.max() < K):
+        raise InputError(
+            f"n_classes={K} with {len(seen)} classes seen needs labels numbered 0 to {K - 1}. "
+            "Number the classes, or leave n_classes out."
+        )
+    return np.arange(K)
+
+
+def _check_soft(soft, shape):
+    if soft.shape != shape:
+        raise InputError(f"label_proba has shape {soft.shape}; it must be {shape}.")
+    given = ~np.isnan(soft).any(axis=1)
+    rows = soft[given]
+    if (rows < 0).any() or (np.abs(rows.sum(axis=1) - 1) > 1e-6).any():
+        raise InputError(
+            "Rows of label_proba must be probabilities that sum to 1, or NaN where unknown."
+        )
+    return given
