@@ -142,7 +142,8 @@ def constrained_assignment(costs, lower_bounds) -> np.ndarray:
     # Subtracting a row's least cost changes every assignment alike and keeps the useful digits.
     excess = costs - costs.min(axis=1, keepdims=True)
     bits = 61 - int(n + k + 2).bit_length()
-    whole = np.rint(excess * (2.0**bits / excess.max())).astype(np.int64)
+    largest = excess.max() or 1.0  # all costs equal: any assignment within the bounds is best
+    whole = np.rint(excess / largest * 2.0**bits).astype(np.int64)
     return _solve_assignment(whole, bounds)
 
 

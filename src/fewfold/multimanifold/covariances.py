@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
@@ -14,8 +16,33 @@ _TREE_MAX_DIMENSION = 8
 DEFAULT_COMPONENTS = 15
 
 
-def reduce_dimension(X, n_components: int | str | None = "auto") -> np.ndarray:
-    """Centre the data and, if it has many features, rotate it into its principal components.
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Shift and rotation into the space where the geometry is read.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,) or None
+        Taken off first; None for sparse data, which stay sparse.
+    axes : ndarray of shape (n_features, n_kept) or None
+        Principal axes; None keeps the features.
+    """
+
+    mean: np.ndarray | None
+    axes: np.ndarray | None
+
+    def apply(self, X) -> np.ndarray:
+        """Project rows, shape (n_samples, n_features) to (n_samples, n_kept)."""
+        if self.mean is not None:
+            X = X.toarray() if sparse.issparse(X) else X
+            X = np.asarray(X, dtype=np.float64) - self.mean
+        if self.axes is not None:
+            X = X @ self.axes
+        return X
+
+
+def fit_projection(X, n_components: int | str | None = "auto") -> Projection:
+    """Find the mean and, if there are many features, the principal axes of the data.
 
     In 256 dimensions 25 neighbours give a covariance of rank 24: every Hellinger distance is 1
     and no Mahalanobis distance exists. The geometry is therefore read in few components.
@@ -28,39 +55,35 @@ def reduce_dimension(X, n_components: int | str | None = "auto") -> np.ndarray:
 
     Returns
     -------
-    Z : ndarray of shape (n_samples, n_kept), float64
+    Projection
 
     Examples
     --------
     >>> import numpy as np
-    >>> reduce_dimension(np.array([[1.0, 2.0], [3.0, 2.0]])).tolist()
+    >>> X = np.array([[1.0, 2.0], [3.0, 2.0]])
+    >>> fit_projection(X).apply(X).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    n, d = X.shape
+    d = X.shape[1]
     wanted = DEFAULT_COMPONENTS if n_components == "auto" else n_components
     if wanted is not None and (isinstance(wanted, str) or wanted < 1):
         raise InputError(
             f"n_components={n_components!r} is not allowed. Give 'auto', None or an integer >= 1."
         )
+    wanted = d if wanted is None else min(wanted, d)
     if sparse.issparse(X):
-        return _truncated_svd(X, d if wanted is None else wanted)
-    Z = np.asarray(X, dtype=np.float64)
-    Z = Z - Z.mean(axis=0)
-    if wanted is None or wanted >= d:
-        return Z
-    # Only distances matter below, so neither the signs nor the scale of the axes do.
-    _, axes = np.linalg.eigh(Z.T @ Z / n)
-    return Z @ axes[:, : -wanted - 1 : -1]
+        if wanted < min(X.shape):
+            from sklearn.utils.extmath import randomized_svd
 
-
-def _truncated_svd(X, wanted):
-    wanted = min(wanted, *X.shape)
-    if wanted >= min(X.shape):
-        return reduce_dimension(X.toarray(), wanted)
-    from sklearn.utils.extmath import randomized_svd
-
-    U, s, _ = randomized_svd(X, wanted, random_state=0)
-    return U * s
+            return Projection(None, randomized_svd(X, wanted, random_state=0)[2].T)
+        X = X.toarray()
+    mean = X.mean(axis=0, dtype=np.float64)
+    if wanted == d:
+        return Projection(mean, None)
+    centred = X - mean
+    # Only distances matter below, so the signs of the axes do not.
+    _, axes = np.linalg.eigh(centred.T @ centred / len(X))
+    return Projection(mean, axes[:, : -wanted - 1 : -1])
 
 
 def neighbourhoods(X: np.ndarray, n_neighbors: int, query: np.ndarray | None = None) -> np.ndarray:

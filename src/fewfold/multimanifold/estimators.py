@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from fewfold.exceptions import InputError
 from fewfold.kernel_regression import KernelRegressor
+from fewfold.multimanifold.decision import decision_sets
 from fewfold.multimanifold.learners import (
     TunedSVC,
     class_scores,
     fit_parts,
     predict_parts,
 )
-from fewfold.multimanifold.partition import PartitionSettings, partition, voronoi_parts
+from fewfold.multimanifold.partition import PartitionSettings, partition
 
 
 class _MultiManifold(BaseEstimator):
@@ -39,6 +40,7 @@ class _MultiManifold(BaseEstimator):
         n_refits=5,
         n_covers=3,
         n_restarts=10,
+        cells="gaussian",
         unit_weights=False,
         random_state=0,
     ):
@@ -54,6 +56,7 @@ class _MultiManifold(BaseEstimator):
         self.n_refits = n_refits
         self.n_covers = n_covers
         self.n_restarts = n_restarts
+        self.cells = cells
         self.unit_weights = unit_weights
         self.random_state = random_state
 
@@ -76,14 +79,12 @@ class _MultiManifold(BaseEstimator):
             )
         self.partition_ = partition(X, labelled, self._settings(), random_state=self._seed())
         self.n_parts_ = self.partition_.bounds.n_parts
-        kept = self.partition_.kept
-        self.X_kept_, self.part_kept_ = X[kept], self.partition_.part
-        rows = kept[self.partition_.labelled]
+        rows = self.partition_.kept[self.partition_.labelled]
         self.learners_, reports = fit_parts(
             self._base(),
             X[rows],
             y[rows],
-            self.part_kept_[self.partition_.labelled],
+            self.partition_.part[self.partition_.labelled],
             self.n_parts_,
             self.partition_.sizes().sum(axis=1),
             is_classifier=isinstance(self, ClassifierMixin),
@@ -96,7 +97,7 @@ class _MultiManifold(BaseEstimator):
         return self
 
     def _parts(self, X):
-        return voronoi_parts(self.X_kept_, self.part_kept_, X)
+        return decision_sets(self.partition_, X, self.cells)
 
     def _checked(self, X):
         check_is_fitted(self)
@@ -165,6 +166,8 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
         paper.
     n_restarts : int
         Starts of the size-constrained k-means.
+    cells : {"gaussian", "euclidean"}
+        Decision sets: where a part is densest, or around its kept points as in the paper.
     unit_weights : bool
         Give all edges weight 1, to see what the Hellinger distances contribute.
     random_state : int, RandomState or None
@@ -180,8 +183,6 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
         For each part: points, labels, classes, and whether its learner was "fitted",
         "constant" (one class or one label) or "borrowed" (no label).
     learners_ : list
-    X_kept_, part_kept_ : arrays
-        The points whose Voronoi cells make up the decision sets, and their parts.
     classes_ : ndarray of shape (n_classes,)
 
     Examples

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from scipy import sparse
 
@@ -46,48 +44,9 @@ def mahalanobis_neighbors(X: np.ndarray, covariances: np.ndarray, n_neighbors: i
     if k < 1:
         return np.empty((len(X), 0), np.int64)
     whiten = np.linalg.inv(np.linalg.cholesky(covariances))
-    return _compiled_search()(np.ascontiguousarray(X, dtype=np.float64), whiten, k)
+    from fewfold.multimanifold._compiled import mahalanobis_search
 
-
-@cache
-def _compiled_search():
-    """Compile the search on first use: importing numba costs more than most fits."""
-    from numba import njit
-
-    @njit(cache=True)
-    def search(X, whiten, k):
-        n, d = X.shape
-        found = np.empty((n, k), np.int64)
-        best = np.empty(k)
-        diff = np.empty(d)
-        for i in range(n):
-            best[:] = np.inf
-            for j in range(n):
-                if j == i:
-                    continue
-                for c in range(d):
-                    diff[c] = X[j, c] - X[i, c]
-                d2 = 0.0
-                # The last rows of the whitening hold the directions least explained by the
-                # others, so summing from the end leaves most pairs after one term.
-                for r in range(d - 1, -1, -1):
-                    z = 0.0
-                    for c in range(r + 1):
-                        z += whiten[i, r, c] * diff[c]
-                    d2 += z * z
-                    if d2 >= best[k - 1]:
-                        break
-                if d2 < best[k - 1]:
-                    p = k - 1
-                    while p > 0 and best[p - 1] > d2:
-                        best[p] = best[p - 1]
-                        found[i, p] = found[i, p - 1]
-                        p -= 1
-                    best[p] = d2
-                    found[i, p] = j
-        return found
-
-    return search
+    return mahalanobis_search(np.ascontiguousarray(X, dtype=np.float64), whiten, k)
 
 
 def squared_hellinger(covariances: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -12,6 +12,7 @@ from fewfold.exceptions import InputError
 from fewfold.multimanifold import covariances as cov
 from fewfold.multimanifold.clustering import constrained_kmeans, cut_value, ratio_cut_embedding
 from fewfold.multimanifold.cover import greedy_cover, starting_points
+from fewfold.multimanifold.decision import voronoi_parts
 from fewfold.multimanifold.hellinger import hellinger_graph
 from fewfold.multimanifold.rules import Bounds, default_degree, default_neighborhood, resolve_bounds
 
@@ -69,9 +70,15 @@ class Partition:
     part : ndarray of shape (n_kept,), int64
         Part of each kept row, 0 to n_parts - 1.
     labelled : bool ndarray of shape (n_kept,)
+    points : ndarray of shape (n_kept, n_dimensions)
+        Kept rows in the space where the geometry is read.
+    covariances : ndarray of shape (n_kept, n_dimensions, n_dimensions) or None
+        Their local covariances; None when there is one part only.
     W : csr_array of shape (n_kept, n_kept)
     bounds : Bounds
     ratio_cut : float
+    projection : Projection or None
+        Takes new rows into the space of ``points``.
     agreement : float
         Mean adjusted Rand index with the partitions from the other covers (1 with one cover).
     times_s : dict of str to float
@@ -81,9 +88,12 @@ class Partition:
     kept: np.ndarray
     part: np.ndarray
     labelled: np.ndarray
+    points: np.ndarray
+    covariances: np.ndarray | None
     W: sparse.csr_array
     bounds: Bounds
     ratio_cut: float
+    projection: cov.Projection | None = None
     agreement: float = 1.0
     times_s: dict = field(default_factory=dict)
 
@@ -153,23 +163,14 @@ def partition(
     labelled = np.asarray(labelled, dtype=bool)
     _check(X, labelled, settings)
     clock = _Clock()
-    Z = cov.reduce_dimension(X, settings.n_components)
+    projection = cov.fit_projection(X, settings.n_components)
+    Z = projection.apply(X)
     clock("reduce")
     paths = _covers(Z, labelled, settings, clock)
     found = [_one_partition(Z, labelled, path, settings, random_state, clock) for path in paths]
     best, agreement = consensus(Z, found)
     clock("consensus")
-    chosen = found[best]
-    return Partition(
-        chosen.kept,
-        chosen.part,
-        chosen.labelled,
-        chosen.W,
-        chosen.bounds,
-        chosen.ratio_cut,
-        agreement,
-        clock.times_s,
-    )
+    return replace(found[best], projection=projection, agreement=agreement, times_s=clock.times_s)
 
 
 def _check(X, labelled, settings):
@@ -223,7 +224,7 @@ def _one_partition(Z, labelled, path, settings, random_state, clock):
         len(own), len(path), settings.n_parts, settings.min_labelled, settings.min_unlabelled
     )
     if bounds.n_parts == 1 or bounds.n_parts >= len(kept):
-        return _whole(kept, is_labelled, bounds)
+        return _whole(Z, kept, is_labelled, bounds)
     size = _neighborhood_size(labelled, settings)
     candidates = cov.neighbourhoods(Z, size * (2 if settings.n_refits else 1), Z[kept])
     ridge = cov.default_ridge(Z.shape[1]) if settings.ridge == "auto" else settings.ridge
@@ -244,14 +245,16 @@ def _one_partition(Z, labelled, path, settings, random_state, clock):
         random_state=random_state,
     )
     clock("kmeans")
-    return Partition(kept, clustering.part, is_labelled, W, bounds, cut_value(W, clustering.part))
+    cut = cut_value(W, clustering.part)
+    return Partition(kept, clustering.part, is_labelled, Z[kept], S, W, bounds, cut)
 
 
-def _whole(kept, is_labelled, bounds):
+def _whole(Z, kept, is_labelled, bounds):
     """One part: nothing to cut (or fewer points than parts)."""
     empty = sparse.csr_array((len(kept), len(kept)))
     single = Bounds(1, 0, 0, bounds.notes)
-    return Partition(kept, np.zeros(len(kept), np.int64), is_labelled, empty, single, 0.0)
+    part = np.zeros(len(kept), np.int64)
+    return Partition(kept, part, is_labelled, Z[kept], None, empty, single, 0.0)
 
 
 def consensus(Z: np.ndarray, partitions: list[Partition]) -> tuple[int, float]:
@@ -276,7 +279,7 @@ def consensus(Z: np.ndarray, partitions: list[Partition]) -> tuple[int, float]:
         return 0, 1.0
     from sklearn.metrics import adjusted_rand_score
 
-    spread = [voronoi_parts(Z[p.kept], p.part, Z) for p in partitions]
+    spread = [voronoi_parts(p.points, p.part, Z) for p in partitions]
     n = len(partitions)
     agree = np.zeros((n, n))
     for i in range(n):
@@ -285,29 +288,3 @@ def consensus(Z: np.ndarray, partitions: list[Partition]) -> tuple[int, float]:
     mean = agree.sum(axis=1) / (n - 1)
     order = sorted(range(n), key=lambda i: (-round(mean[i], 9), partitions[i].ratio_cut))
     return order[0], float(mean[order[0]])
-
-
-def voronoi_parts(X_kept, part: np.ndarray, X) -> np.ndarray:
-    """Give each row the part of its nearest kept point: the decision sets.
-
-    Parameters
-    ----------
-    X_kept : array or sparse array of shape (n_kept, n_features)
-    part : ndarray of shape (n_kept,), int
-    X : array or sparse array of shape (n_queries, n_features)
-
-    Returns
-    -------
-    part : ndarray of shape (n_queries,), int64
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> voronoi_parts(np.array([[0.0], [9.0]]), np.array([1, 0]), np.array([[2.0], [7.0]])).tolist()
-    [1, 0]
-    """
-    if sparse.issparse(X_kept):
-        from fewfold.graph.neighbors import nearest_neighbors
-
-        return part[nearest_neighbors(X_kept, 1, query=X).indices[:, 0]]
-    return part[cov.neighbourhoods(np.asarray(X_kept), 1, np.asarray(X))[:, 0]]

@@ -1,0 +1,286 @@
+"""The pieces of the partition: closed forms, brute force, invariants."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from fewfold.exceptions import InputError
+from fewfold.multimanifold import covariances as cov
+from fewfold.multimanifold.clustering import (
+    assign_with_bounds,
+    constrained_kmeans,
+    cut_value,
+    ratio_cut_embedding,
+)
+from fewfold.multimanifold.cover import greedy_cover, starting_points
+from fewfold.multimanifold.decision import gaussian_parts, voronoi_parts
+from fewfold.multimanifold.hellinger import (
+    connecting_links,
+    hellinger_graph,
+    mahalanobis_neighbors,
+    squared_hellinger,
+)
+from fewfold.multimanifold.rules import resolve_bounds
+
+
+def random_covariances(rng, n, d):
+    A = rng.normal(size=(n, d, d))
+    return A @ A.transpose(0, 2, 1) + 0.1 * np.eye(d)
+
+
+# --- covariances ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_neighbourhoods_match_brute_force(d):
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(80, d)) + 1e4, rng.normal(size=(15, d)) + 1e4
+    expected = np.argsort(cdist(Q, X), axis=1)[:, :6]
+    assert (np.sort(cov.neighbourhoods(X, 6, Q)) == np.sort(expected)).all()
+    own = cov.neighbourhoods(X, 3)
+    assert all(i in row for i, row in enumerate(own))
+
+
+def test_neighbourhoods_are_cut_to_the_number_of_rows():
+    assert cov.neighbourhoods(np.array([[0.0], [1.0]]), 9).shape == (2, 2)
+
+
+def test_local_covariances_are_numpys():
+    rng = np.random.default_rng(1)
+    X, rows = rng.normal(size=(40, 3)), rng.integers(0, 40, (7, 9))
+    found = cov.local_covariances(X, rows)
+    for i in range(7):
+        np.testing.assert_allclose(found[i], np.cov(X[rows[i]].T), atol=1e-12)
+
+
+def test_regularize_adds_a_share_of_the_mean_variance():
+    S = np.stack([np.diag([3.0, 1.0]), np.zeros((2, 2))])
+    out = cov.regularize(S, 0.1)
+    np.testing.assert_allclose(out[0], np.diag([3.2, 1.2]))
+    assert np.linalg.eigvalsh(out[1]).min() > 0
+    with pytest.raises(InputError, match="ridge"):
+        cov.regularize(S, 0.0)
+
+
+def test_projection_keeps_distances_of_data_that_fit_its_components():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 30)) + 5
+    Z = cov.fit_projection(X, 4).apply(X)
+    assert Z.shape == (60, 4)
+    np.testing.assert_allclose(cdist(Z, Z), cdist(X, X), atol=1e-8)
+
+
+def test_projection_of_sparse_rows_keeps_their_products():
+    rng = np.random.default_rng(3)
+    X = (rng.random((50, 3)) @ rng.random((3, 40))) * 1.0
+    Z = cov.fit_projection(sparse.csr_array(X), 3).apply(sparse.csr_array(X))
+    np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-6)
+
+
+def test_steering_turns_a_mixed_neighbourhood_towards_its_own_line():
+    t = np.linspace(-1, 1, 101)
+    line, other = np.c_[t, 0 * t], np.c_[0 * t, t + 0.005]
+    X = np.r_[line, other]
+    point = np.array([[0.06, 0.0]])
+    around = cov.neighbourhoods(X, 40, point)
+    plain = cov.steered_covariances(X, point, around, 20, 0.01, 0)[0]
+    steered = cov.steered_covariances(X, point, around, 20, 0.01, 10)[0]
+    assert plain[1, 1] / plain[0, 0] > 0.2
+    assert steered[1, 1] / steered[0, 0] < 0.05
+
+
+# --- cover ---------------------------------------------------------------------------------
+
+
+def cover_by_scanning(X, neighbors, start):
+    alive, row, kept = np.ones(len(X), bool), start, []
+    while True:
+        kept.append(row)
+        alive[row] = False
+        alive[neighbors[row]] = False
+        if not alive.any():
+            return kept
+        left = np.flatnonzero(alive)
+        row = left[((X[left] - X[row]) ** 2).sum(axis=1).argmin()]
+
+
+@pytest.mark.parametrize("n, d, size", [(5, 2, 2), (300, 1, 7), (500, 3, 12), (400, 15, 10)])
+def test_cover_equals_a_plain_scan(n, d, size):
+    X = np.random.default_rng(n).normal(size=(n, d))
+    neighbors = cov.neighbourhoods(X, size)
+    for start in (0, n // 2, n - 1):
+        kept = greedy_cover(X, neighbors, start)
+        assert kept.tolist() == cover_by_scanning(X, neighbors, start)
+        assert set(neighbors[kept].ravel()) == set(range(n))
+
+
+def test_cover_of_duplicates_ends():
+    X = np.zeros((50, 2))
+    kept = greedy_cover(X, cov.neighbourhoods(X, 10), 0)
+    assert len(set(kept.tolist())) == len(kept) <= 50
+
+
+def test_starting_points_do_not_depend_on_the_row_order():
+    rng = np.random.default_rng(4)
+    X, order = rng.normal(size=(100, 3)), rng.permutation(100)
+    assert (order[starting_points(X[order], 5)] == starting_points(X, 5)).all()
+    assert len(set(starting_points(X, 5))) == 5
+
+
+# --- graph ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [2, 6])
+def test_mahalanobis_neighbors_match_brute_force(d):
+    rng = np.random.default_rng(5)
+    X, S = rng.normal(size=(60, d)), random_covariances(rng, 60, d)
+    found = mahalanobis_neighbors(X, S, 5)
+    for i in range(60):
+        diff = X - X[i]
+        d2 = np.einsum("ij,jk,ik->i", diff, np.linalg.inv(S[i]), diff)
+        d2[i] = np.inf
+        assert found[i].tolist() == np.argsort(d2)[:5].tolist()
+
+
+def test_hellinger_against_numerical_integration_in_one_dimension():
+    S = np.array([[[0.5]], [[3.0]]])
+    x = np.linspace(-60, 60, 400_001)
+    p, q = (np.exp(-(x**2) / (2 * v)) / np.sqrt(2 * np.pi * v) for v in (0.5, 3.0))
+    expected = 1 - np.sqrt(p * q).sum() * (x[1] - x[0])
+    assert squared_hellinger(S, [0], [1])[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_hellinger_is_a_symmetric_distance_blind_to_common_maps():
+    rng = np.random.default_rng(6)
+    S = random_covariances(rng, 10, 3)
+    i, j = np.triu_indices(10, 1)
+    h2 = squared_hellinger(S, i, j)
+    assert ((h2 > 0) & (h2 < 1)).all()
+    np.testing.assert_allclose(h2, squared_hellinger(S, j, i))
+    A = rng.normal(size=(3, 3))
+    np.testing.assert_allclose(squared_hellinger(A @ S @ A.T, i, j), h2, atol=1e-10)
+    assert squared_hellinger(S, np.arange(10), np.arange(10)) == pytest.approx(np.zeros(10))
+
+
+def test_hellinger_survives_determinants_that_underflow():
+    S = np.stack([1e-60 * np.eye(12), 2e-60 * np.eye(12)])
+    expected = 1 - (2 * np.sqrt(2) / 3) ** 6
+    assert squared_hellinger(S, [0], [1])[0] == pytest.approx(expected)
+
+
+def test_graph_is_symmetric_connected_and_weighted_by_hellinger():
+    rng = np.random.default_rng(7)
+    X = np.r_[rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 50]
+    S = random_covariances(rng, 80, 2)
+    W = hellinger_graph(X, S, 4, 0.3)
+    assert abs(W - W.T).max() == 0 and W.diagonal().max() == 0 and W.max() == 1.0
+    assert sparse.csgraph.connected_components(W)[0] == 1
+    edges = W.tocoo()
+    raw = np.exp(-squared_hellinger(S, edges.row, edges.col) / (2 * 0.3**2))
+    np.testing.assert_allclose(edges.data, raw / raw.max())
+    assert set(hellinger_graph(X, S, 4, unit_weights=True).data) == {1.0}
+
+
+def test_links_join_components_by_their_shortest_distance():
+    X = np.array([[0.0], [1.0], [3.0], [3.5], [10.0]])
+    links = connecting_links(X, np.array([0, 2]), np.array([1, 3]))
+    assert sorted(map(tuple, links)) == [(1, 2), (3, 4)]
+
+
+# --- clustering ----------------------------------------------------------------------------
+
+
+def test_embedding_of_two_cliques_separates_them():
+    block = np.ones((150, 150)) - np.eye(150)
+    W = sparse.block_diag([block, block]).tolil()
+    W[0, 299] = W[299, 0] = 1e-3
+    V = ratio_cut_embedding(sparse.csr_array(W), 2)
+    assert (np.sign(V[:150, 1]) == -np.sign(V[150:, 1])).all()
+    np.testing.assert_allclose(V[:, 0], 1 / np.sqrt(300), rtol=1e-6)
+
+
+def test_sparse_embedding_solves_the_same_problem_as_a_dense_one():
+    rng = np.random.default_rng(8)
+    X = rng.random((400, 2)) * [3, 1]
+    W = hellinger_graph(X, np.tile(np.eye(2), (400, 1, 1)), 8)
+    V = ratio_cut_embedding(W, 4)
+    L = np.diag(W.sum(axis=1)) - W.toarray()
+    values, vectors = np.linalg.eigh(L)
+    np.testing.assert_allclose(np.einsum("ij,ij->j", V, L @ V), values[:4], atol=1e-8)
+    overlap = np.linalg.svd(vectors[:, :4].T @ V, compute_uv=False)
+    np.testing.assert_allclose(overlap, 1, atol=1e-6)
+
+
+def test_assignment_meets_both_bounds():
+    rng = np.random.default_rng(9)
+    squared = rng.random((60, 3)) + np.array([0, 5, 5])
+    labelled = np.arange(60) < 12
+    part = assign_with_bounds(squared, labelled, 3, 10)
+    assert np.bincount(part[labelled]).tolist() == [6, 3, 3]
+    assert np.bincount(part[~labelled]).tolist() == [28, 10, 10]
+
+
+def test_constrained_kmeans_finds_the_best_of_all_partitions():
+    import itertools
+
+    rng = np.random.default_rng(10)
+    V, labelled = rng.normal(size=(9, 2)), np.arange(9) < 3
+    best = np.inf
+    for choice in itertools.product(range(2), repeat=9):
+        part = np.array(choice)
+        if np.bincount(part[:3], minlength=2).min() < 1 or np.bincount(part[3:]).min() < 3:
+            continue
+        if len(np.bincount(part[3:])) < 2:
+            continue
+        means = np.stack([V[part == p].mean(axis=0) for p in range(2)])
+        best = min(best, ((V - means[part]) ** 2).sum())
+    found = constrained_kmeans(V, 2, labelled, 1, 3, n_restarts=40)
+    assert found.objective == pytest.approx(best)
+
+
+def test_constrained_kmeans_of_identical_points_meets_its_bounds():
+    found = constrained_kmeans(np.zeros((12, 2)), 3, np.zeros(12, bool), 0, 4)
+    assert np.bincount(found.part).tolist() == [4, 4, 4]
+
+
+def test_cut_value_by_hand():
+    W = sparse.csr_array(np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]], float))
+    assert cut_value(W, np.array([0, 0, 1])) == pytest.approx(1 / 2 + 1)
+
+
+# --- rules and decision sets ---------------------------------------------------------------
+
+
+def test_the_rules_of_the_paper():
+    bounds = resolve_bounds(80, 1500)
+    log2 = np.log(80) ** 2
+    assert (bounds.n_parts, bounds.min_labelled) == (3, int(1.25 * 80 / log2))
+    assert bounds.min_unlabelled == int(1.25 * 1500 / log2)
+
+
+def test_rules_give_way_and_say_so_but_numbers_do_not():
+    bounds = resolve_bounds(2, 3, n_parts=2)
+    assert bounds.min_labelled * 2 <= 2 and bounds.min_unlabelled * 2 <= 3
+    assert any("min_labelled lowered" in note for note in bounds.notes)
+    with pytest.raises(InputError, match="min_labelled=11 with 2 parts needs 22"):
+        resolve_bounds(20, 1500, min_labelled=11)
+    with pytest.raises(InputError, match="n_parts"):
+        resolve_bounds(20, 1500, n_parts=0)
+
+
+def test_voronoi_parts_match_brute_force():
+    rng = np.random.default_rng(11)
+    X, Q, part = rng.normal(size=(50, 3)), rng.normal(size=(200, 3)), rng.integers(0, 3, 50)
+    assert (voronoi_parts(X, part, Q) == part[cdist(Q, X).argmin(axis=1)]).all()
+
+
+def test_gaussian_parts_match_summed_densities():
+    from scipy.stats import multivariate_normal
+
+    rng = np.random.default_rng(12)
+    X, S, part = rng.normal(size=(18, 2)), random_covariances(rng, 18, 2), np.arange(18) % 3
+    Q = rng.normal(size=(100, 2))
+    density = np.stack([multivariate_normal(x, s).pdf(Q) for x, s in zip(X, S)], axis=1)
+    expected = np.stack([density[:, part == p].sum(axis=1) for p in range(3)]).argmax(axis=0)
+    assert (gaussian_parts(X, S, part, Q) == expected).all()
