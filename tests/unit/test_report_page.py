@@ -153,6 +153,14 @@ def test_many_classes_become_a_list():
     assert "Confusion matrix" not in page and "true class" in page
 
 
+def test_names_that_look_like_numbers():
+    metrics, summary = tables(20, "error", {1: 0.1, 2: 0.2})
+    view = dataset(methods=("2", "1"))
+    page = render(ReportContent(metrics=metrics, summary=summary, datasets={"20": view}))
+    assert page.count('class="dataset"') == 1
+    assert "1, 10 labels, draw 0: 5 of" in page  # the best method's picture, not the other's
+
+
 def test_one_failed_trial_is_counted_and_named():
     given = content()
     given.metrics.loc[0, ["status", "value"]] = ["not converged", np.nan]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 
@@ -36,6 +37,7 @@ def render(content: ReportContent) -> str:
     True
     """
     check(content)
+    content = _with_text_names(content)
     template = _environment().get_template("page.html.j2")
     names = list(dict.fromkeys([*content.summary["dataset"], *content.datasets]))
     with_images = sum(view.images is not None for view in content.datasets.values())
@@ -55,6 +57,16 @@ def render(content: ReportContent) -> str:
         figures=[_figure(f) for f in content.extra_figures if f.dataset not in names],
         maps={s["id"]: s["map"] for s in sections if s["map"]},
     )
+
+
+def _with_text_names(content: ReportContent) -> ReportContent:
+    """Names as text: a dataset called ``20`` comes back from a CSV as a number."""
+    changed = {}
+    for name in ("metrics", "summary", "comparisons"):
+        table = getattr(content, name)
+        columns = [c for c in ("dataset", "method", "method_a", "method_b") if c in table.columns]
+        changed[name] = table.astype(dict.fromkeys(columns, str))
+    return replace(content, **changed)
 
 
 def templates_digest() -> str:
