@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from fewfold.exceptions import InputError
 from fewfold.kernel_regression import KernelRegressor
-from fewfold.multimanifold.decision import decision_sets
+from fewfold.multimanifold.decision import CELLS, decision_sets
 from fewfold.multimanifold.learners import (
     TunedSVC,
     class_scores,
@@ -77,6 +77,8 @@ class _MultiManifold(BaseEstimator):
                 "No sample is labelled. Give the target of at least one sample and mark the "
                 "others with -1 (NaN for regression)."
             )
+        if self.cells not in CELLS:
+            raise InputError(f"cells={self.cells!r} is unknown. Choose one of {', '.join(CELLS)}.")
         self.partition_ = partition(X, labelled, self._settings(), random_state=self._seed())
         self.n_parts_ = self.partition_.bounds.n_parts
         rows = self.partition_.kept[self.partition_.labelled]

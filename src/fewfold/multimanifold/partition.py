@@ -159,18 +159,44 @@ def partition(
     >>> len(set(left)), len(set(right)), len(set(left) & set(right))
     (1, 1, 0)
     """
+    clock = _Clock()
+    found = partitions_from_starts(X, labelled, settings, random_state=random_state, clock=clock)
+    best, agreement = consensus(found[0].projection.apply(X), found)
+    clock("consensus")
+    return replace(found[best], agreement=agreement, times_s=clock.times_s)
+
+
+def partitions_from_starts(
+    X,
+    labelled: np.ndarray,
+    settings: PartitionSettings | None = None,
+    *,
+    random_state: int = 0,
+    clock=None,
+) -> list[Partition]:
+    """Partition the data once per cover, each walk from another start.
+
+    Parameters
+    ----------
+    X, labelled, settings, random_state
+        As for :func:`partition`.
+    clock : callable, optional
+        Called with the name of each step that ended.
+
+    Returns
+    -------
+    partitions : list of Partition, one per cover
+    """
     settings = settings or PartitionSettings()
     labelled = np.asarray(labelled, dtype=bool)
     _check(X, labelled, settings)
-    clock = _Clock()
+    clock = clock or _Clock()
     projection = cov.fit_projection(X, settings.n_components)
     Z = projection.apply(X)
     clock("reduce")
     paths = _covers(Z, labelled, settings, clock)
     found = [_one_partition(Z, labelled, path, settings, random_state, clock) for path in paths]
-    best, agreement = consensus(Z, found)
-    clock("consensus")
-    return replace(found[best], projection=projection, agreement=agreement, times_s=clock.times_s)
+    return [replace(one, projection=projection) for one in found]
 
 
 def _check(X, labelled, settings):
