@@ -22,9 +22,10 @@ def load_inputs(files):
     if files.get("manifold"):
         with read(files["manifold"], "fit_manifold") as file:
             manifold = {name: file[name] for name in file.names()}
+            manifold["settings"] = file.settings
     if files.get("points"):
         with read(files["points"], "encode_points") as file:
-            manifold |= {name: file[name] for name in file.names()}
+            manifold |= {f"code_{name}": file[name] for name in file.names()}
     if files.get("kernel"):
         from fewfold.kernels import KernelMatrix
 

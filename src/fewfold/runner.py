@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -162,6 +163,10 @@ class _Watcher:
         return (told or self.lines or ["no output"])[-1].strip()
 
 
+def _interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
 def run_snakemake(*, directory=None, echo=print, **options) -> int:
     """Run the workflow and return the number of jobs that ran.
 
@@ -184,16 +189,20 @@ def run_snakemake(*, directory=None, echo=print, **options) -> int:
             text=True,
             errors="replace",
         )
+        before = signal.signal(signal.SIGTERM, _interrupt)
         try:
             for line in process.stdout:
                 watcher.feed(line)
             code = process.wait()
         except KeyboardInterrupt:
-            process.terminate()
+            # Snakemake then stops its jobs and removes what they left unfinished.
+            process.send_signal(signal.SIGINT)
             process.wait()
             raise RunFailed(
                 "Stopped. What was finished stays; the same command goes on from here."
             ) from None
+        finally:
+            signal.signal(signal.SIGTERM, before)
     if code:
         log = folder / ".snakemake/fewfold-last.log"
         log.write_text("\n".join(watcher.lines) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -26,6 +27,9 @@ def stage_log(path):
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Snakemake hands a job's threads to BLAS this way; compiled loops should keep to them too.
+    if "OMP_NUM_THREADS" in os.environ:
+        os.environ.setdefault("NUMBA_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
     terminal, plain = sys.stderr, sys.stdout
     with open(path, "w", encoding="utf-8", buffering=1) as log:
         sys.stderr = sys.stdout = log

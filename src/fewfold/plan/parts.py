@@ -49,13 +49,14 @@ GRAPH = ("graphs", ())
 KERNEL = ("kernels", ())
 
 MANIFOLDS = {
-    "eigenbasis": Part("fewfold.eigenbasis:compute_basis", (GRAPH,)),
-    "atlas": Part("fewfold.atlas.fitting:fit_atlas", encodes=True),
+    "eigenbasis": Part("fewfold.eigenbasis_stage:fit_manifold", (GRAPH,)),
+    "atlas": Part("fewfold.atlas.stage:fit_manifold", may=("graphs",), encodes=True),
 }
 
 KERNELS = {
     "linear": Part("fewfold.kernels:FeatureKernel"),
     "rbf": Part("fewfold.kernels:FeatureKernel"),
+    "atlas": Part("fewfold.atlas.stage:AtlasKernel", (("manifolds", ("atlas",)),)),
 }
 
 LEARNERS = {
@@ -63,6 +64,10 @@ LEARNERS = {
     "linear_svm": Part("fewfold.learners:linear_svm"),
     "svm": Part("fewfold.learners:kernel_svm", (KERNEL,)),
     "label_spreading": Part("fewfold.learners:label_spreading"),
+    "diffusion": Part("fewfold.diffusion:fit_predict", (GRAPH,)),
+    "eigenbasis": Part("fewfold.eigenbasis:fit_predict", (("manifolds", ("eigenbasis",)),)),
+    "atlas_svm": Part("fewfold.atlas.stage:fit_predict", (("manifolds", ("atlas",)),)),
+    "mbed": Part("fewfold.mbed.adapter:fit_predict"),
 }
 
 SECTIONS = {"manifolds": MANIFOLDS, "kernels": KERNELS, "methods": LEARNERS}
