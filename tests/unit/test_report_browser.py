@@ -155,3 +155,30 @@ def test_page_never_scrolls_sideways(desktop, address, width):
     assert set(desktop.run(shown.format("figure .narrow"))) == {width <= 640}
     assert set(desktop.run(shown.format("figure .wide"))) == {width > 640}
     quiet(desktop, address)
+
+
+def test_tap_on_a_phone_shows_the_row_within_the_window(desktop, address):
+    desktop.open(address, 390, 844, touch=True)
+    x, y, _ = spot(desktop, 31, side="guess")
+    desktop.frame()
+    desktop.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    desktop.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    desktop.frame()
+    left, right, text = desktop.run(
+        "(() => { const t = document.querySelector('.tip:not([hidden])'),"
+        "r = t.getBoundingClientRect(); return [r.left, r.right, t.textContent]; })()"
+    )
+    assert "row 31" in text and left >= 0 and right <= 390
+    quiet(desktop, address)
+
+
+def test_page_without_script_still_shows_all_but_the_maps(desktop, address):
+    desktop.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        desktop.open(address, 1280, 900, touch=False)
+        text = desktop.run("document.body.innerText")
+        assert "The maps need JavaScript." in text and "Most confidently wrong" in text
+        assert desktop.run("document.querySelectorAll('#all-results tbody tr').length") == 5
+        quiet(desktop, address)
+    finally:
+        desktop.send("Emulation.setScriptExecutionDisabled", value=False)
