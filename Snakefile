@@ -9,6 +9,7 @@ configfile: workflow.source_path("config/config.yaml")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/settings.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/graph.smk"
 include: "workflow/rules/fit.smk"

@@ -11,7 +11,7 @@ from pathlib import Path
 PACKAGE = "fewfold"
 
 
-def code_digest(*modules: str) -> str:
+def code_digest(*modules: str, leave_out: tuple = ()) -> str:
     """Hash the syntax trees of modules and of the fewfold modules they import.
 
     Comments, docstrings and layout do not count. Imports inside functions do.
@@ -20,21 +20,23 @@ def code_digest(*modules: str) -> str:
     ----------
     *modules : str
         Full names, for example ``"fewfold.graph.build"``.
+    leave_out : tuple of str
+        Modules not followed: imported late, and not used by the job in question.
 
     Returns
     -------
     str of 16 hexadecimal digits
     """
     hasher = hashlib.sha256()
-    for name in sorted(_reachable(modules)):
+    for name in sorted(_reachable(modules, leave_out)):
         hasher.update(f"{name}:{_module_digest(name)}".encode())
     return hasher.hexdigest()[:16]
 
 
-def script_digest(script, *modules: str) -> str:
+def script_digest(script, *modules: str, leave_out: tuple = ()) -> str:
     """Return `code_digest` of the fewfold modules that a stage script imports, and of others."""
     tree = ast.parse(Path(script).read_text(encoding="utf-8"), str(script))
-    return code_digest(*_imported(tree), *modules)
+    return code_digest(*_imported(tree), *modules, leave_out=leave_out)
 
 
 def modules_used(*modules: str) -> list[str]:
@@ -42,11 +44,11 @@ def modules_used(*modules: str) -> list[str]:
     return sorted(_reachable(modules))
 
 
-def _reachable(modules):
+def _reachable(modules, leave_out=()):
     seen, todo = set(), list(modules)
     while todo:
         name = todo.pop()
-        if name not in seen:
+        if name not in seen and name not in leave_out:
             seen.add(name)
             todo.extend(_imports(name))
     return seen

@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 
 from fewfold.plan.parts import KERNELS, LEARNERS, MANIFOLDS
+from fewfold.plan import resources as requests
 from fewfold.plan.plan import Plan
 from fewfold.plan.schema import validate as validate_config
 from fewfold.provenance import script_digest
@@ -28,9 +29,11 @@ wildcard_constraints:
     last="[0-9]+",
 
 
-def code_of(rule, *modules):
+def code_of(rule, *modules, leave_out=()):
     """Digest of the library code behind a rule: a fix re-runs it, a comment does not."""
-    return script_digest(ROOT / "scripts" / f"{rule}.py", *modules)
+    return script_digest(
+        ROOT / "scripts" / f"{rule}.py", *modules, leave_out=leave_out
+    )
 
 
 def plain(settings, leave_out=()):
@@ -38,5 +41,37 @@ def plain(settings, leave_out=()):
     return {k: settings[k] for k in sorted(settings) if k not in leave_out}
 
 
-def seed_of(_):
-    return plan.run["seed"]
+def sizes_of(name):
+    """Rows, columns, labels and fits of a dataset, for the requests below."""
+    shape, budgets = plan.describe(name), plan.dataset(name)["labels"]
+    fits = len(budgets) * plan.run["trials_per_job"]
+    return shape.n_samples, shape.n_features, plan.largest_budget(name), fits
+
+
+def memory_of(rule):
+    """What a job of this rule asks for in MB; more with each attempt."""
+
+    def ask(wildcards, attempt):
+        if not hasattr(wildcards, "dataset"):
+            needs = [sizes_of(name)[:3] for name in plan.run["datasets"]]
+            return requests.grow(
+                max(requests.memory_mb(rule, *size) for size in needs), attempt
+            )
+        return requests.grow(
+            requests.memory_mb(rule, *sizes_of(wildcards.dataset)[:3]), attempt
+        )
+
+    return ask
+
+
+def minutes_of(rule):
+    """How long a job of this rule may run in minutes; longer with each attempt."""
+
+    def ask(wildcards, attempt):
+        if not hasattr(wildcards, "dataset"):
+            return requests.grow(10, attempt)
+        return requests.grow(
+            requests.runtime_min(rule, *sizes_of(wildcards.dataset)), attempt
+        )
+
+    return ask

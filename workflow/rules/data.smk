@@ -1,58 +1,6 @@
 """From sources to features, labels and labelled draws."""
 
 
-def source_settings(wildcards):
-    entry = plan.dataset(wildcards.dataset)
-    settings = {
-        "source": entry["source"],
-        "options": plain(entry.get("options", {})),
-    }
-    if entry.get("image_shape"):
-        settings["image_shape"] = list(entry["image_shape"])
-    return settings
-
-
-def source_files(wildcards):
-    """The user's own files: a change in them re-reads them."""
-    entry = plan.dataset(wildcards.dataset)
-    if entry["source"] != "file":
-        return []
-    options = entry["options"]
-    return [options[key] for key in ("path", "labels") if options.get(key)]
-
-
-def holdout_settings(wildcards):
-    entry = plan.dataset(wildcards.dataset)
-    return {
-        "holdout": entry.get("holdout", 0.2),
-        "protocol": entry["protocol"],
-        "seed": plan.run["seed"],
-    }
-
-
-def feature_settings(wildcards):
-    entry = plan.dataset(wildcards.dataset)
-    return {
-        **holdout_settings(wildcards),
-        "scale": entry.get("scale", "none"),
-        "divide_by": float(entry.get("divide_by", 1)),
-        "pca": entry.get("pca"),
-    }
-
-
-def split_settings(wildcards):
-    entry = plan.dataset(wildcards.dataset)
-    return {
-        "dataset": wildcards.dataset,
-        "draw": entry["draw"],
-        "evaluate": entry["evaluate"],
-        "labels_per_draw": list(entry["labels"]),
-        "protocol": entry["protocol"],
-        "seed": plan.run["seed"],
-        "trials": entry["trials"],
-    }
-
-
 rule fetch_dataset:
     """Read a published set, a generator or the user's file; download if need be."""
     input:
@@ -61,7 +9,12 @@ rule fetch_dataset:
         raw="results/{dataset}/raw.h5",
     log:
         "logs/{dataset}/fetch_dataset.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("fetch_dataset"),
+        runtime=minutes_of("fetch_dataset"),
     params:
         settings=source_settings,
         code=code_of("fetch_dataset"),
@@ -80,7 +33,12 @@ rule prepare_features:
     log:
         "logs/{dataset}/prepare_features.log",
     cache: True
+    conda:
+        "../envs/fewfold.yaml"
     threads: 2
+    resources:
+        mem_mb=memory_of("prepare_features"),
+        runtime=minutes_of("prepare_features"),
     params:
         settings=feature_settings,
         code=code_of("prepare_features"),
@@ -98,7 +56,12 @@ rule prepare_labels:
         labels="results/{dataset}/labels.h5",
     log:
         "logs/{dataset}/prepare_labels.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("prepare_labels"),
+        runtime=minutes_of("prepare_labels"),
     params:
         settings=holdout_settings,
         code=code_of("prepare_labels"),
@@ -116,7 +79,12 @@ rule draw_splits:
         splits="results/{dataset}/splits.h5",
     log:
         "logs/{dataset}/draw_splits.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("draw_splits"),
+        runtime=minutes_of("draw_splits"),
     params:
         settings=split_settings,
         code=code_of("draw_splits"),

@@ -1,13 +1,5 @@
 """From predictions to tables."""
 
-
-def prediction_batches(wildcards):
-    return [
-        f"results/{wildcards.dataset}/methods/{wildcards.method}/trials_{first}_{last}.h5"
-        for first, last in plan.trial_batches(wildcards.dataset)
-    ]
-
-
 rule evaluate_method:
     """Score one method on one dataset: a row per draw and label budget."""
     input:
@@ -18,7 +10,12 @@ rule evaluate_method:
         metrics="results/{dataset}/methods/{method}/metrics.csv",
     log:
         "logs/{dataset}/methods/{method}/evaluate_method.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("evaluate_method"),
+        runtime=minutes_of("evaluate_method"),
     params:
         settings=lambda wildcards: {
             "dataset": wildcards.dataset,
@@ -41,7 +38,12 @@ rule collect_metrics:
         comparisons="results/comparisons.csv",
     log:
         "logs/collect_metrics.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("collect_metrics"),
+        runtime=minutes_of("collect_metrics"),
     params:
         code=code_of("collect_metrics"),
     message:

@@ -1,38 +1,5 @@
 """Neighbour graphs: tiles of the search, the weighted graph, its extension to new rows."""
 
-# Settings that do not change which neighbours are found.
-WEIGHT_KEYS = ("weights", "bandwidth", "symmetrize", "tile_rows")
-
-
-def rerank_modules(graph):
-    """Modules behind a graph's own metric, beyond what the script imports."""
-    return []
-
-
-def search_settings(wildcards):
-    return {
-        "search": plain(config["graphs"][wildcards.graph], WEIGHT_KEYS),
-        "tile": int(wildcards.tile),
-        "n_tiles": plan.graph_tiles(wildcards.dataset, wildcards.graph),
-    }
-
-
-def graph_settings(wildcards):
-    shape = plan.image_shape(wildcards.dataset)
-    return {
-        "graph_settings": plain(config["graphs"][wildcards.graph], ("tile_rows",)),
-        "image_shape": list(shape) if shape else None,
-    }
-
-
-def neighbor_tiles(wildcards):
-    count = plan.graph_tiles(wildcards.dataset, wildcards.graph)
-    return expand(
-        "results/{dataset}/graphs/{graph}/neighbors_{tile}.h5",
-        tile=range(count),
-        **wildcards,
-    )
-
 
 rule search_neighbors:
     """Find the nearest rows of one tile of rows."""
@@ -43,10 +10,15 @@ rule search_neighbors:
     log:
         "logs/{dataset}/graphs/{graph}/search_neighbors_{tile}.log",
     cache: True
+    conda:
+        "../envs/fewfold.yaml"
     threads: 2
+    resources:
+        mem_mb=memory_of("search_neighbors"),
+        runtime=minutes_of("search_neighbors"),
     params:
         settings=search_settings,
-        code=code_of("search_neighbors"),
+        code=graph_code("search_neighbors"),
     message:
         "Searching neighbours in {wildcards.dataset} ({wildcards.graph}, tile {wildcards.tile})"
     script:
@@ -61,10 +33,15 @@ rule build_graph:
         graph="results/{dataset}/graphs/{graph}.h5",
     log:
         "logs/{dataset}/graphs/{graph}/build_graph.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("build_graph"),
+        runtime=minutes_of("build_graph"),
     params:
         settings=graph_settings,
-        code=code_of("build_graph"),
+        code=graph_code("build_graph"),
     message:
         "Building the graph {wildcards.graph} of {wildcards.dataset}"
     script:
@@ -81,9 +58,14 @@ rule extend_graph:
     log:
         "logs/{dataset}/graphs/{graph}/extend_graph.log",
     cache: True
+    conda:
+        "../envs/fewfold.yaml"
     threads: 2
+    resources:
+        mem_mb=memory_of("extend_graph"),
+        runtime=minutes_of("extend_graph"),
     params:
-        code=code_of("extend_graph"),
+        code=graph_code("extend_graph"),
     message:
         "Attaching new rows of {wildcards.dataset} to {wildcards.graph}"
     script:

@@ -1,76 +1,5 @@
 """The map of each dataset, and the report."""
 
-RULE_EDGES = [
-    ("fetch_dataset", "prepare_features"),
-    ("fetch_dataset", "prepare_labels"),
-    ("prepare_labels", "draw_splits"),
-    ("prepare_features", "draw_map"),
-    ("prepare_features", "search_neighbors"),
-    ("search_neighbors", "build_graph"),
-    ("build_graph", "extend_graph"),
-    ("build_graph", "fit_manifold"),
-    ("prepare_features", "fit_manifold"),
-    ("fit_manifold", "encode_points"),
-    ("encode_points", "compute_kernel_tile"),
-    ("prepare_features", "compute_kernel_tile"),
-    ("draw_splits", "compute_kernel_tile"),
-    ("compute_kernel_tile", "join_kernel"),
-    ("join_kernel", "train_method"),
-    ("fit_manifold", "train_method"),
-    ("build_graph", "train_method"),
-    ("extend_graph", "train_method"),
-    ("draw_splits", "train_method"),
-    ("train_method", "evaluate_method"),
-    ("evaluate_method", "collect_metrics"),
-    ("collect_metrics", "make_report"),
-    ("draw_map", "make_report"),
-]
-
-
-def used_edges():
-    """The part of the rule graph that this config runs."""
-    methods = {method for _, method in plan.pairs}
-    chains = [plan.chain(m) for m in methods]
-    absent = set()
-    if not any(plan.graphs_of(m) for m in methods):
-        absent |= {"search_neighbors", "build_graph"}
-    if not any(plan.n_held_out(d) for d in plan.run["datasets"]):
-        absent.add("extend_graph")
-    manifolds = {name for m in methods for name in plan.manifolds_of(m)}
-    if not manifolds:
-        absent.add("fit_manifold")
-    if not any(MANIFOLDS[config["manifolds"][m]["type"]].encodes for m in manifolds):
-        absent.add("encode_points")
-    if not any(chain.kernel for chain in chains):
-        absent |= {"compute_kernel_tile", "join_kernel"}
-    return [list(edge) for edge in RULE_EDGES if not absent & set(edge)]
-
-
-def report_files():
-    """Paths the report reads, for each dataset."""
-    files = {}
-    for name in plan.run["datasets"]:
-        base, methods = f"results/{name}", plan.methods_for(name)
-        first, last = plan.trial_batches(name)[0]
-        graphs = {g for m in methods for g in plan.graphs_of(m)}
-        manifolds = {g for m in methods for g in plan.manifolds_of(m)}
-        files[name] = {
-            **{key: f"{base}/{key}.h5" for key in ("features", "labels", "splits", "map")},
-            "graphs": {g: f"{base}/graphs/{g}.h5" for g in sorted(graphs)},
-            "manifolds": {m: f"{base}/manifolds/{m}.h5" for m in sorted(manifolds)},
-            "predictions": {
-                m: f"{base}/methods/{m}/trials_{first}_{last}.h5" for m in methods
-            },
-        }
-    return files
-
-
-def all_paths(tree):
-    """Every path in nested dicts, in order."""
-    if isinstance(tree, str):
-        return [tree]
-    return [path for value in tree.values() for path in all_paths(value)]
-
 
 rule draw_map:
     """Place rows in the plane for the report, without labels."""
@@ -81,7 +10,12 @@ rule draw_map:
     log:
         "logs/{dataset}/draw_map.log",
     cache: True
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("draw_map"),
+        runtime=minutes_of("draw_map"),
     params:
         settings=lambda wildcards: {"seed": plan.run["seed"]},
         code=code_of("draw_map"),
@@ -102,7 +36,12 @@ rule make_report:
         page="results/report/index.html",
     log:
         "logs/make_report.log",
+    conda:
+        "../envs/fewfold.yaml"
     threads: 1
+    resources:
+        mem_mb=memory_of("make_report"),
+        runtime=minutes_of("make_report"),
     params:
         files=report_files(),
         settings=lambda wildcards: {
