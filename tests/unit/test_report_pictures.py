@@ -188,3 +188,19 @@ def test_cycle_and_empty_rule_graph():
     assert rulegraph.draw([]) == ""
     svg = rulegraph.draw([("a", "b"), ("b", "c"), ("c", "a")])
     assert svg.count('class="edge"') == 2
+
+
+def test_boxes_of_random_rule_graphs_keep_apart_and_inside():
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        pairs = np.sort(rng.integers(0, 15, (25, 2)))
+        svg = rulegraph.draw(
+            [(f"rule_{a}" * (1 + a % 3), f"rule_{b}" * (1 + b % 3)) for a, b in pairs]
+        )
+        width = float(re.search(r'viewBox="0 0 (\d+)', svg)[1])
+        found = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', svg)
+        boxes = [tuple(map(float, box)) for box in found]
+        assert len(boxes) == len({i for a, b in pairs if a != b for i in (a, b)})
+        assert all(x >= 0 and x + w <= width + 1 for x, _, w in boxes)
+        for (x1, y1, w1), (x2, y2, w2) in itertools.combinations(boxes, 2):
+            assert y1 != y2 or x1 + w1 < x2 or x2 + w2 < x1
