@@ -51,7 +51,7 @@ def test_kernel_stage_manifold_stage_and_estimator_agree(blobs):
     assert np.array_equal(one.labels, model.transduction_)
     assert np.array_equal(one.labels_new, model.predict(X_new))
     code = stored_code(manifold)
-    kernel = Kernel(code, encode(X_new, manifold), *scales_of(code, {}))
+    kernel = Kernel(code, encode(X_new, manifold), *scales_of(manifold, {}, 40))
     inputs = Inputs(X, X_new, kernel=kernel)
     two = fit_predict_kernel(inputs, labeled, truth[labeled], n_classes=4, seed=5, settings={})
     assert np.allclose(one.proba, two.proba, atol=1e-4)
@@ -64,7 +64,7 @@ def test_draws_that_miss_classes(blobs, adapter):
     X, truth, X_new = blobs
     manifold = fit_manifold(X, {"n_dims": 2})
     code = stored_code(manifold)
-    kernel = Kernel(code, encode(X_new, manifold), *scales_of(code, {}))
+    kernel = Kernel(code, encode(X_new, manifold), *scales_of(manifold, {}))
     inputs = Inputs(X, X_new, manifold=manifold, kernel=kernel)
     labeled = np.flatnonzero((truth == 1) | (truth == 3))[:20]
     found = adapter(inputs, labeled, truth[labeled], n_classes=4, seed=0, settings={})

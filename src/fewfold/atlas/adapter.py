@@ -8,6 +8,7 @@ from fewfold.atlas.classifier import AtlasSVC
 from fewfold.atlas.encoding import encode
 from fewfold.atlas.fitting import AtlasSettings, fit_atlas
 from fewfold.atlas.kernels import kernel_scales
+from fewfold.atlas.learners import DEFAULT_C
 from fewfold.atlas.svm import fit_pairs, vote
 from fewfold.exceptions import ConfigError
 from fewfold.training import Inputs, Outcome
@@ -53,9 +54,11 @@ def stored_code(manifold: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: np.asarray(manifold[f"code_{name}"]) for name in ENCODING}
 
 
-def scales_of(code: dict[str, np.ndarray], settings: dict) -> tuple[float, float]:
-    """Return ``gamma`` and ``sigma``: as set, or from the encoding."""
-    gamma, sigma = kernel_scales(code)
+def scales_of(
+    manifold: dict[str, np.ndarray], settings: dict, n_labeled: int | None = None
+) -> tuple[float, float]:
+    """Return ``gamma`` and ``sigma``: as set, or from the encoding and the number of labels."""
+    gamma, sigma = kernel_scales(stored_code(manifold), len(manifold["means"]), n_labeled)
     return float(settings.get("gamma") or gamma), float(settings.get("sigma") or sigma)
 
 
@@ -117,7 +120,7 @@ def fit_predict_kernel(
         ``kernel.rows(indices)`` are rows of the kernel over all points.
     labeled, targets, n_classes, seed : see `fit_predict`
     settings : dict
-        ``C``, by default 10 over the mean of the labelled points' ``K_xx``.
+        ``C``, by default 2 over the mean of the labelled points' ``K_xx``.
 
     Returns
     -------
@@ -129,7 +132,7 @@ def fit_predict_kernel(
         return _constant(inputs, present[0], n_classes)
     rows = inputs.kernel.rows(labeled)
     own = rows[:, labeled]
-    C = settings.get("C") or 10.0 / max(float(own.diagonal().mean()), 1e-12)
+    C = settings.get("C") or DEFAULT_C / max(float(own.diagonal().mean()), 1e-12)
     machine = fit_pairs(lambda r: own[np.ix_(r, r)], codes, len(present), float(C))
 
     def shares(K):

@@ -14,7 +14,7 @@ import numpy as np
 _BLOCK_ROWS = 512
 _BLOCK_CHARTS = 64
 # Fewer multiplications than this take less time than starting threads.
-_SMALL_WORK = 10**8
+_SMALL_WORK = 2 * 10**7
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def fit_charts(
         charts.directions[c, : len(directions)] = directions
         charts.dims[c] = len(directions)
 
-    work = sum(len(rows) for rows in members) * D**2
+    work = sum(len(rows) for rows in members) * D**2 + 10 * m * D**3
     list(_in_threads(fit, range(m), work))
     return charts
 

@@ -37,7 +37,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         Scales of the weights and of the local kernels. Default: from the errors and projections
         of the data.
     C : float, optional
-        Penalty of the margin errors. Default: 10 over the mean ``K_xx``.
+        Penalty of the margin errors. Default: 2 over the mean ``K_xx``.
     solver : {"batch", "sgd"}
         Primal machines by coordinate descent, or by averaged stochastic gradient descent.
     q : int
@@ -147,7 +147,11 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         self
         """
         own = take_rows(code, labelled)
-        gamma, sigma = kernel_scales(code)
+        if hasattr(self, "atlas_"):
+            n_charts = len(self.atlas_["means"])
+        else:
+            n_charts = int(code["charts"].max()) + 1
+        gamma, sigma = kernel_scales(code, n_charts, len(own["charts"]))
         options = KernelOptions(
             kernel=self.kernel,
             assignment=self.assignment,
@@ -156,11 +160,9 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             sigma=sigma if self.sigma is None else self.sigma,
             C=self.C,
             solver=self.solver,
-            n_charts=int(max(code["charts"].max(), own["charts"].max())) + 1,
+            n_charts=n_charts,
             seed=_seed(self.random_state),
         )
-        if hasattr(self, "atlas_"):
-            options = options.replace(n_charts=len(self.atlas_["means"]))
         if self.cv is not None:
             free = [name for name in ("gamma", "sigma", "C") if getattr(self, name) is None]
             options = choose_options(own, codes, options, free, self.cv)

@@ -54,7 +54,7 @@ class AtlasSettings:
 
     n_dims: int | None = None
     mdl: float | None = None
-    mdl_factor: float = 4.0
+    mdl_factor: float = 8.0
     n_neighbors: int = 2
     n_proposals: int | None = None
     proposal_size: int | None = None

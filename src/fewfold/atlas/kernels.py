@@ -197,7 +197,7 @@ def _check_scale(name, value):
 
 
 def kernel_scales(
-    code: dict[str, np.ndarray], gamma_factor: float = 1.0, sigma_factor: float = 1.0
+    code: dict[str, np.ndarray], n_charts: int = 0, n_labeled: int | None = None
 ) -> tuple[float, float]:
     """Return ``gamma`` and ``sigma`` from the scale of the errors and projections.
 
@@ -205,19 +205,25 @@ def kernel_scales(
     ----------
     code : dict of ndarrays
         Encoding of typical points; no labels are used.
-    gamma_factor, sigma_factor : float
+    n_charts, n_labeled : int, optional
+        Charts of the atlas and labelled points; they widen ``sigma`` where labels are few.
 
     Returns
     -------
     gamma : float
-        ``gamma_factor`` times the root of the mean error on the cheapest chart.
+        Root of the mean error on the second cheapest chart. The cheapest was fitted to the
+        point itself, and its error tells little about points that were not there.
     sigma : float
-        ``sigma_factor`` times the root mean square distance of two points of one chart,
-        ``sqrt(2 mean |P(x)|^2)``, over the cheapest charts.
+        Root mean square distance of two points of one chart, ``sqrt(2 mean |P(x)|^2)`` over the
+        cheapest charts, times ``sqrt(1 + 8 n_charts / n_labeled)``: with fewer labels than
+        charts, a labelled point must reach across whole charts.
     """
-    gamma = gamma_factor * np.sqrt(code["errors"][:, 0].mean(dtype=np.float64))
+    second = code["errors"][:, min(1, code["errors"].shape[1] - 1)]
+    gamma = np.sqrt(second.mean(dtype=np.float64))
     first = code["projections"][:, 0].astype(np.float64)
-    sigma = sigma_factor * np.sqrt(2 * np.einsum("nd,nd->n", first, first).mean())
+    sigma = np.sqrt(2 * np.einsum("nd,nd->n", first, first).mean())
+    if n_labeled:
+        sigma *= np.sqrt(1 + 8 * n_charts / n_labeled)
     # Charts that hold their points exactly have no scale of their own.
     scale = max(gamma, sigma) or 1.0
     return float(max(gamma, 1e-3 * scale)), float(max(sigma, 1e-3 * scale))

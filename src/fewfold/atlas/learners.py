@@ -14,6 +14,9 @@ from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
 from fewfold.atlas.svm import fit_pairs, vote
 from fewfold.exceptions import InputError
 
+# Penalty of the margin errors, over the mean of K_xx.
+DEFAULT_C = 2.0
+
 
 @dataclass(frozen=True)
 class KernelOptions:
@@ -58,14 +61,14 @@ class KernelOptions:
         )
 
     def penalty(self, code) -> float:
-        """Return C: as given, or 10 over the mean of ``K_xx``."""
+        """Return C: as given, or 2 over the mean of ``K_xx``."""
         if self.C is not None:
             return float(self.C)
         if self.normalize:
-            return 10.0
+            return DEFAULT_C
         kind = KERNEL_OF.get(self.kernel, self.kernel)
         own = kernel_diagonal(code, self.gamma, self.sigma, kind, self.assignment).mean()
-        return 10.0 / max(own, 1e-12)
+        return DEFAULT_C / max(own, 1e-12)
 
 
 class DualMachine:
@@ -110,8 +113,8 @@ class PrimalMachine:
         C = self.options.penalty(code)
         features = self.options.features(code)
         if self.options.solver == "sgd":
-            # 10 passes at least, and a million steps where the points are few.
-            passes = int(max(10, np.ceil(1e6 / len(codes))))
+            # 10 passes at least, and 300 000 steps where the points are few.
+            passes = int(max(10, np.ceil(3e5 / len(codes))))
             self.machine = SGDClassifier(
                 alpha=1 / (C * len(codes)),
                 average=True,
@@ -202,8 +205,8 @@ LEARNERS = {
     "nearest": NearestInAtlas,
 }
 
-# Factors tried around the default scales, and penalties over the mean of K_xx.
-_GRID = {"gamma": (0.5, 1.0, 2.0), "sigma": (0.5, 1.0, 2.0), "C": (1.0, 10.0, 100.0)}
+# Factors tried around the default scales and penalty.
+_GRID = {"gamma": (0.7, 1.0, 1.4), "sigma": (0.5, 1.0, 2.0), "C": (0.5, 1.0, 5.0)}
 
 
 def choose_options(
@@ -244,15 +247,12 @@ def choose_options(
     tried = []
     for factors in product(*(_GRID[name] for name in free)):
         changes = {name: getattr(middle, name) * f for name, f in zip(free, factors)}
-        if "C" in changes:
-            changes["C"] /= 10
         trial = middle.replace(**changes)
         wrong = 0
         for train, test in folds:
             learner = LEARNERS[options.kernel](trial).fit(take_rows(code, train), codes[train])
             guess = learner.shares(take_rows(code, test)).argmax(axis=1)
             wrong += np.count_nonzero(guess != codes[test])
-        centre = [10.0 if name == "C" else 1.0 for name in free]
-        away = sum(abs(np.log(f / c)) for f, c in zip(factors, centre))
+        away = sum(abs(np.log(f)) for f in factors)
         tried.append((wrong, away, len(tried), trial))
     return min(tried)[3] if tried else options

@@ -126,7 +126,7 @@ class Atlas(TransformerMixin, BaseEstimator):
         self.interior_ = self.atlas_["interior"]
         self.energy_ = self.atlas_["energy"]
         self.n_charts_ = len(self.atlas_["means"])
-        code = encode(X, self.atlas_, 1)
+        code = encode(X, self.atlas_, 2)
         self.gamma_, self.sigma_ = kernel_scales(code)
         self._n_features_out = self.n_charts_ * (1 + self.atlas_["directions"].shape[1])
         return self

@@ -49,7 +49,11 @@ class PairwiseSVM:
 
 
 def fit_pairs(
-    kernel: Callable[[np.ndarray], np.ndarray], codes: np.ndarray, n_classes: int, C: float
+    kernel: Callable[[np.ndarray], np.ndarray],
+    codes: np.ndarray,
+    n_classes: int,
+    C: float,
+    class_weight: str | None = "balanced",
 ) -> PairwiseSVM:
     """Train one SVM per pair of classes, holding one pair's kernel at a time.
 
@@ -62,6 +66,8 @@ def fit_pairs(
     n_classes : int
     C : float
         Penalty of the margin errors.
+    class_weight : "balanced" or None
+        Whether the errors of the smaller class of a pair weigh more.
 
     Returns
     -------
@@ -83,7 +89,8 @@ def fit_pairs(
         rows = np.flatnonzero((codes == a) | (codes == b))
         K = whole[np.ix_(rows, rows)] if whole is not None else kernel(rows)
         K = K.astype(np.float64)  # libsvm would copy float32 itself, and run slower
-        machine = SVC(C=C, kernel="precomputed", cache_size=500).fit(K, codes[rows] == a)
+        machine = SVC(C=C, kernel="precomputed", class_weight=class_weight, cache_size=500)
+        machine.fit(K, codes[rows] == a)
         alphas[rows[machine.support_], number] = machine.dual_coef_[0]
         intercepts[number] = machine.intercept_[0]
     support = np.flatnonzero(alphas.any(axis=1))
@@ -95,30 +102,42 @@ def fit_pairs(
 def vote(decisions: np.ndarray, pairs: np.ndarray, n_classes: int) -> np.ndarray:
     """Turn pairwise decisions into shares of each class.
 
-    Every pair gives its two classes ``s(2 f)`` and ``1 - s(2 f)``, ``s`` the logistic function:
-    sure pairs count as whole votes, unsure ones are split.
+    The class with most votes wins; of equals, the one with the larger sum of decisions. Shares
+    are products of the pairs' logistic probabilities ``s(5 f)``, with the largest one given to
+    the winner: an ordering by confidence, not calibrated.
 
     Parameters
     ----------
     decisions : ndarray of shape (n, n_pairs)
+        Positive for the first class of a pair.
     pairs : int ndarray of shape (n_pairs, 2)
     n_classes : int
 
     Returns
     -------
     ndarray of shape (n, n_classes)
-        Rows sum to 1.
+        Rows sum to 1; the largest entry is the winner's.
 
     Examples
     --------
-    >>> vote(np.array([[9.0, 9.0, 0.0]]), np.array([[0, 1], [0, 2], [1, 2]]), 3).round(2).tolist()
-    [[0.67, 0.17, 0.17]]
+    >>> vote(np.array([[1.0, 2.0, 0.5]]), np.array([[0, 1], [0, 2], [1, 2]]), 3).round(2).tolist()
+    [[0.99, 0.01, 0.0]]
     """
-    from scipy.special import expit
+    from scipy.special import log_expit, softmax
 
-    shares = np.zeros((len(decisions), n_classes))
-    first = expit(2 * decisions)
+    n = len(decisions)
+    votes, sums, logs = (np.zeros((n, n_classes)) for _ in range(3))
     for number, (a, b) in enumerate(pairs):
-        shares[:, a] += first[:, number]
-        shares[:, b] += 1 - first[:, number]
-    return shares / len(pairs)
+        f = decisions[:, number]
+        votes[:, a] += f > 0
+        votes[:, b] += f <= 0
+        sums[:, a] += f
+        sums[:, b] -= f
+        logs[:, a] += log_expit(5 * f)
+        logs[:, b] += log_expit(-5 * f)
+    # Sums squeezed into (-1/3, 1/3) decide between equal votes only, as in scikit-learn.
+    winner = (votes + sums / (3 * (np.abs(sums) + 1))).argmax(axis=1)
+    shares = softmax(logs, axis=1)
+    rows, top = np.arange(n), shares.argmax(axis=1)
+    shares[rows, winner], shares[rows, top] = shares[rows, top], shares[rows, winner]
+    return shares
