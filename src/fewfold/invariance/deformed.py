@@ -1,0 +1,302 @@
+"""The deformed kernel of [invariance-2006] Eq. 4, for any base kernel and graph Laplacian.
+
+With nodes ``v`` (copies of samples, or rows of a data graph) and ``M = strength * L`` on them,
+
+    k~(x, x') = k(x, x') - k_x^T (I + M K)^-1 M k_x'.
+
+For points ``x'`` that are nodes this is ``k_x^T t`` with ``t`` a column of ``(I + M K)^-1``, so
+that the deformed kernel against training points is the plain kernel against the nodes times a
+matrix of coefficients. Each function here finds those coefficients by one factorisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from fewfold.exceptions import InputError
+
+# Kernel values held at once while rows are computed in blocks.
+_BLOCK_VALUES = 2**24
+
+
+@dataclass(frozen=True)
+class BaseKernel:
+    """The kernel that is deformed.
+
+    Attributes
+    ----------
+    kind : {"rbf", "linear"} or callable
+        ``exp(-gamma d^2)``, the dot product, or a function ``(A, B) -> (len(A), len(B))``.
+    gamma : float
+
+    Examples
+    --------
+    >>> BaseKernel("rbf", 0.5)(np.zeros((1, 2)), np.zeros((3, 2))).tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+
+    kind: str | Callable = "rbf"
+    gamma: float = 1.0
+
+    def __call__(self, A, B) -> np.ndarray:
+        """Return the kernel values between rows."""
+        if callable(self.kind):
+            values = np.asarray(self.kind(A, B))
+            if values.shape != (A.shape[0], B.shape[0]):
+                raise InputError(
+                    f"The kernel function returned shape {values.shape} for {A.shape[0]} and "
+                    f"{B.shape[0]} rows. It must return one value per pair of rows."
+                )
+            return values
+        from fewfold.kernels import kernel_block
+
+        return kernel_block(self.kind, A, B, gamma=self.gamma)
+
+
+def deformed_kernel(K, M, K_a, K_b, K_ab) -> np.ndarray:
+    """Return Eq. 4 as it is written, for small data and as the measure of the others.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_nodes, n_nodes)
+        Base kernel of the nodes.
+    M : array of shape (n_nodes, n_nodes)
+        ``strength`` times a graph Laplacian, dense or sparse.
+    K_a, K_b : ndarrays of shape (n_nodes, a), (n_nodes, b)
+        Base kernel between the nodes and two sets of points.
+    K_ab : ndarray of shape (a, b)
+
+    Returns
+    -------
+    ndarray of shape (a, b)
+
+    Examples
+    --------
+    >>> K = np.eye(2)
+    >>> M = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    >>> deformed_kernel(K, M, K, K, K).round(3).tolist()
+    [[0.667, 0.333], [0.333, 0.667]]
+    """
+    M = M.toarray() if sparse.issparse(M) else np.asarray(M)
+    inner = np.eye(len(K)) + M @ K
+    return K_ab - K_a.T @ linalg.solve(inner, M @ K_b)
+
+
+def block_factors(L) -> np.ndarray:
+    """Factor each sample's Laplacian, ``L_i = G_i G_i^T``.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n, m, m)
+
+    Returns
+    -------
+    ndarray of shape (n, m, r)
+        The null vectors of every block are left out: ``r = m - 1`` for connected graphs.
+    """
+    if L.shape[1] == 0 or len(L) == 0:
+        return np.zeros(L.shape)
+    values, vectors = np.linalg.eigh(L)
+    values = np.where(values > 1e-10 * max(values.max(), 1e-300), values, 0)
+    factors = vectors * np.sqrt(values)[:, None, :]
+    return factors[:, :, values.any(axis=0)]
+
+
+def times_blocks(A, factors) -> np.ndarray:
+    """Return ``A @ blockdiag(factors)`` for A of shape (a, n m), without forming the blocks."""
+    n, m, r = factors.shape
+    product = np.matmul(A.reshape(len(A), n, m).transpose(1, 0, 2), factors)
+    return product.transpose(1, 0, 2).reshape(len(A), n * r)
+
+
+def blocks_times(factors, B) -> np.ndarray:
+    """Return ``blockdiag(factors) @ B`` for B of shape (n r, b)."""
+    n, m, r = factors.shape
+    return np.matmul(factors, B.reshape(n, r, B.shape[1])).reshape(n * m, B.shape[1])
+
+
+def block_system(kernel, nodes, factors, dtype=np.float64) -> np.ndarray:
+    """Return the lower blocks of ``G^T K G``, never holding K.
+
+    Parameters
+    ----------
+    kernel : callable
+    nodes : ndarray of shape (n m, n_features)
+        Copies of sample 0, of sample 1, ...
+    factors : ndarray of shape (n, m, r)
+
+    Returns
+    -------
+    ndarray of shape (n r, n r)
+        Fortran order, for a Cholesky factorisation in place; only the lower half is meant.
+    """
+    n, m, r = factors.shape
+    factors = factors.astype(dtype)
+    out = np.zeros((n * r, n * r), dtype, order="F")
+    step = max(1, _BLOCK_VALUES // max(1, n * m * m))
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        K = kernel(nodes[first * m : last * m], nodes[: last * m]).astype(dtype, copy=False)
+        half = times_blocks(K, factors[:last])
+        left = np.swapaxes(factors[first:last], 1, 2)
+        out[first * r : last * r, : last * r] = blocks_times(left, half)
+    return out
+
+
+def block_coefficients(system, factors, K_keep, strength: float, keep) -> np.ndarray:
+    """Return the columns ``keep`` of ``(I + M K)^-1``, M block diagonal.
+
+    As ``(I + M K)^-1 M = G (I + G^T K G)^-1 G^T`` with ``M = G G^T``, the matrix to factor is
+    symmetric, its eigenvalues are at least 1, and Cholesky's factorisation applies.
+
+    Parameters
+    ----------
+    system : ndarray of shape (n r, n r)
+        `block_system`, for strength 1; not changed.
+    factors : ndarray of shape (n, m, r)
+    K_keep : ndarray of shape (n_keep, n m)
+        Base kernel between the nodes kept and all nodes.
+    strength : float
+    keep : int array of shape (n_keep,)
+
+    Returns
+    -------
+    ndarray of shape (n m, n_keep)
+    """
+    n, m, r = factors.shape
+    T = np.zeros((n * m, len(keep)))
+    if strength > 0 and r > 0:
+        dtype = system.dtype
+        A = np.multiply(system, dtype.type(strength), order="F")
+        A.ravel(order="K")[:: len(A) + 1] += 1
+        factor = linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        right = times_blocks(K_keep.astype(dtype, copy=False), factors.astype(dtype)).T
+        solved = linalg.cho_solve((factor, True), strength * right, check_finite=False)
+        T -= blocks_times(factors, solved)
+    T[keep, np.arange(len(keep))] += 1
+    return T
+
+
+def sparse_coefficients(K, M, keep) -> np.ndarray:
+    """Return the columns ``keep`` of ``(I + M K)^-1`` for any graph, by one LU factorisation.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    M : csr_array of shape (n, n)
+    keep : int array of shape (n_keep,)
+
+    Returns
+    -------
+    ndarray of shape (n, n_keep)
+    """
+    n = len(K)
+    A = np.ascontiguousarray(M.astype(K.dtype) @ K)
+    A.ravel()[:: n + 1] += 1
+    # LAPACK works on columns: it is given the transpose, which needs no copy, and solves back.
+    factor = linalg.lu_factor(A.T, overwrite_a=True, check_finite=False)
+    right = np.zeros((n, len(keep)), K.dtype, order="F")
+    right[keep, np.arange(len(keep))] = 1
+    return linalg.lu_solve(factor, right, trans=1, overwrite_b=True, check_finite=False)
+
+
+def lowrank_root(K_zz) -> np.ndarray:
+    """Return the upper triangular ``R`` with ``R^T R = K_zz``, a little added to its diagonal.
+
+    The least addition (from 1e-6 of the mean diagonal) that makes it positive definite.
+    """
+    mean = float(np.mean(np.diag(K_zz))) or 1.0
+    for power in range(-6, 1):
+        ridged = K_zz.astype(np.float64)
+        ridged.ravel()[:: len(ridged) + 1] += mean * 10.0**power
+        try:
+            return linalg.cholesky(ridged, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            continue
+    raise InputError(
+        "The base kernel of the landmarks is not positive semidefinite. Use a valid kernel."
+    )
+
+
+def lowrank_middle(root, S) -> np.ndarray:
+    """Return ``R^-T S R^-1``: the seminorm of strength 1 in the landmarks' own features."""
+    half = linalg.solve_triangular(root, S, trans="T", check_finite=False)
+    whole = linalg.solve_triangular(root, half.T, trans="T", check_finite=False)
+    return (whole + whole.T) / 2
+
+
+def lowrank_coefficients(root, seminorm, K_zk) -> np.ndarray:
+    """Return the landmarks' coefficients of the deformed kernel against the kept points.
+
+    With the Nystrom features ``phi(x) = R^-T k_z(x)`` of the landmarks ``z``,
+
+        k~(x, x') = k(x, x') - phi(x)^T (I - (I + seminorm)^-1) phi(x').
+
+    What the landmarks do not span keeps the base kernel, so that the result stays positive
+    semidefinite and equals it at strength 0.
+
+    Parameters
+    ----------
+    root : ndarray of shape (p, p)
+        `lowrank_root`.
+    seminorm : ndarray of shape (p, p)
+        Strengths times `lowrank_middle`.
+    K_zk : ndarray of shape (p, n_keep)
+        Base kernel between landmarks and kept points.
+
+    Returns
+    -------
+    ndarray of shape (p, n_keep)
+        To be added to the kept points' own unit coefficients.
+    """
+    phi = linalg.solve_triangular(root, K_zk, trans="T", check_finite=False)
+    inner = np.array(seminorm, dtype=np.float64)
+    inner.ravel()[:: len(inner) + 1] += 1
+    factor = linalg.cho_factor(inner, overwrite_a=True, check_finite=False)
+    phi -= linalg.cho_solve(factor, phi, check_finite=False)
+    return -linalg.solve_triangular(root, phi, check_finite=False)
+
+
+@dataclass(frozen=True)
+class Deformed:
+    """A deformed kernel between any points and the points kept.
+
+    Attributes
+    ----------
+    anchors : ndarray of shape (n_anchors, n_features)
+    coefficients : ndarray of shape (n_anchors, n_keep)
+    gram : ndarray of shape (n_keep, n_keep)
+        The deformed kernel among the points kept.
+    kernel : callable
+        The base kernel.
+    """
+
+    anchors: np.ndarray
+    coefficients: np.ndarray
+    gram: np.ndarray
+    kernel: Callable
+
+    def rows(self, X, weights=None) -> np.ndarray:
+        """Return the deformed kernel between rows of X and the kept points, times ``weights``.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        weights : ndarray of shape (n_keep, w), optional
+            Machines' coefficients; multiplying them in first saves most of the work.
+
+        Returns
+        -------
+        ndarray of shape (n, n_keep) or (n, w), float64
+        """
+        right = self.coefficients if weights is None else self.coefficients @ weights
+        step = max(1, _BLOCK_VALUES // max(1, len(self.anchors)))
+        out = np.empty((X.shape[0], right.shape[1]))
+        for first in range(0, X.shape[0], step):
+            block = self.kernel(X[first : first + step], self.anchors)
+            out[first : first + step] = block @ right
+        return out
