@@ -97,7 +97,7 @@ class EigenbasisModel:
     """
 
     def __init__(
-        self, basis, labeled, codes, *, n_vectors=0.2, minimum=None, maximum=None, ridge=0.0
+        self, basis, labeled, codes, *, n_vectors=0.2, minimum=None, maximum=None, ridge="loo"
     ):
         component = basis["components"]
         n_classes = int(codes.max()) + 1
@@ -207,10 +207,10 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
         *,
         min_vectors=None,
         laplacian="random_walk",
-        ridge=0.0,
+        ridge="loo",
         n_neighbors=8,
         metric="euclidean",
-        weights="binary",
+        weights="self_tuning",
         graph_options=None,
         extension="nystrom",
         tol=1e-5,
@@ -377,7 +377,7 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
         raise InputError("The eigenbasis method needs an eigenbasis manifold in its chain.")
     if inputs.task != "classification":
         raise InputError(f"The eigenbasis method classifies; the task is {inputs.task!r}.")
-    options = {"n_vectors": 0.2, "min_vectors": None, "ridge": 0.0, "extension": "nystrom"}
+    options = {"n_vectors": 0.2, "min_vectors": None, "ridge": "loo", "extension": "nystrom"}
     options |= {"max_vectors": None, "laplacian": "random_walk"}
     unknown = sorted(set(settings) - set(options))
     if unknown:
