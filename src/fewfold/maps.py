@@ -6,11 +6,14 @@ import numpy as np
 from scipy import sparse
 
 
-def map_rows(X, *, n_shown: int = 2000, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def map_rows(
+    X, *, always=(), n_shown: int = 2000, random_state: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """Choose rows to show and place them in the plane.
 
     Two-dimensional data are shown as they are; three-dimensional ones in an oblique view;
-    anything else by t-SNE of (at most 30) principal components.
+    anything else by t-SNE of (at most 30) principal components. Rows in ``always`` (labelled
+    ones) are shown in any case.
 
     Returns
     -------
@@ -19,7 +22,9 @@ def map_rows(X, *, n_shown: int = 2000, random_state: int = 0) -> tuple[np.ndarr
     """
     n, d = X.shape
     rng = np.random.default_rng(random_state)
-    shown = np.sort(rng.permutation(n)[:n_shown])
+    order = np.concatenate([np.asarray(always, dtype=np.int64), rng.permutation(n)])
+    _, first = np.unique(order, return_index=True)
+    shown = np.sort(order[np.sort(first)][:n_shown])
     rows = X[shown]
     if d == 1:
         positions = np.column_stack([rows[:, 0], rng.normal(size=len(shown))])

@@ -53,12 +53,24 @@ def stage_log(path):
 
 def _write_cost(path, seconds):
     used = resource.getrusage(resource.RUSAGE_SELF)
+    peak = _peak_memory_mb()
     values = {
         "s": round(seconds, 3),
         "cpu_s": round(used.ru_utime + used.ru_stime, 3),
-        "max_rss_mb": round(used.ru_maxrss / 1024, 1),
+        "max_rss_mb": round(peak if peak else used.ru_maxrss / 1024, 1),
     }
     path.write_text("\t".join(values) + "\n" + "\t".join(map(str, values.values())) + "\n")
+
+
+def _peak_memory_mb():
+    """Peak of this process. (ru_maxrss would start from the parent's, through fork and exec.)"""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return None
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):

@@ -5,6 +5,7 @@ rule draw_map:
     """Place rows in the plane for the report, without labels."""
     input:
         features="results/{dataset}/features.h5",
+        splits="results/{dataset}/splits.h5",
     output:
         picture="results/{dataset}/map.h5",
     log:
@@ -54,6 +55,7 @@ rule make_report:
             "edges": used_edges(),
         },
         code=code_of("make_report"),
+        templates=templates_digest(),
     message:
         "Writing the report"
     script:

@@ -1,6 +1,7 @@
 """What rules read and are set by: functions of the wildcards over the plan."""
 
 from fewfold.graph.build import GraphSettings
+from fewfold.report.page import templates_digest
 
 # --- Data
 
