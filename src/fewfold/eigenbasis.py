@@ -54,7 +54,8 @@ def compute_basis(
     Returns
     -------
     dict of arrays
-        ``eigenvalues`` (p,), ``eigenvectors`` (n, p), ``residuals`` (p,), ``components`` (n,).
+        ``eigenvalues`` (p,), ``eigenvectors`` (n, p), ``residuals`` (p,), ``components`` (n,),
+        ``degrees`` (n,).
 
     Examples
     --------
@@ -80,6 +81,7 @@ def compute_basis(
         "eigenvectors": pairs.eigenvectors.astype(dtype),
         "residuals": pairs.residuals,
         "components": np.asarray(component),
+        "degrees": degrees(W),
     }
 
 
@@ -99,7 +101,7 @@ class EigenbasisModel:
     def __init__(
         self, basis, labeled, codes, *, n_vectors=0.2, minimum=None, maximum=None, ridge="loo"
     ):
-        component = basis["components"]
+        component, self.degrees = basis["components"], basis["degrees"]
         n_classes = int(codes.max()) + 1
         self.reached = np.isin(component, component[labeled])
         count = vector_count(
@@ -123,19 +125,17 @@ class EigenbasisModel:
         coefficients = self.unit * self.fitted.coefficients
         return (self.vectors @ coefficients.astype(self.vectors.dtype)).astype(np.float64)
 
-    def new_responses(self, extension, laplacian, how, degree=None):
+    def new_responses(self, extension, laplacian, how):
         """Return responses of new points, and which of them a label reaches.
 
         Parameters
         ----------
         extension : csr_array of shape (n_new, n)
         laplacian, how : see `fewfold.basis_regression.extend_vectors`
-        degree : ndarray of shape (n,), optional
-            Degrees of the graph, needed for "symmetric".
         """
         extension = sparse.csr_array(extension)
         reached = extension @ self.reached.astype(float) > 0
-        V = self.vectors
+        V, degree = self.vectors, self.degrees
         if laplacian == "symmetric":
             V = V / np.sqrt(np.where(degree > 0, degree, 1))[:, None]
         E = extend_vectors(self.eigenvalues, V, extension, laplacian, how)
@@ -261,7 +261,7 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
             tol=self.tol, random_state=seed, n_jobs=self.n_jobs,
         )  # fmt: skip
         self._model = EigenbasisModel(basis, rows, codes, n_vectors=count, ridge=self.ridge)
-        self._finish(basis, degrees(W))
+        self._finish(basis)
         return self
 
     def _set_graph(self, X, y):
@@ -277,9 +277,8 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
         settings["n_neighbors"] = min(self.n_neighbors, max(1, X.shape[0] - 1))
         self.graph_, self.X_fit_ = build_graph(X, GraphSettings.from_dict(settings)), X
 
-    def _finish(self, basis, degree):
+    def _finish(self, basis):
         model = self._model
-        self.degrees_ = degree
         self.eigenvalues_ = model.eigenvalues
         self.residuals_ = basis["residuals"][model.columns]
         self.n_vectors_, self.ridge_ = len(model.columns), model.fitted.ridge
@@ -316,15 +315,15 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "label_distributions_")
         if self.X_fit_ is None:
             weights = sparse.csr_array(X)
-            if weights.shape[1] != len(self.degrees_):
+            if weights.shape[1] != len(self.transduction_):
                 raise InputError(
-                    f"Weights over {len(self.degrees_)} samples are needed, got "
+                    f"Weights over {len(self.transduction_)} samples are needed, got "
                     f"{weights.shape[1]} columns. Use fewfold.graph.build.extend_graph."
                 )
         else:
             X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None)
             weights = extend_graph(self.graph_, self.X_fit_, X)
-        return self._model.new_responses(weights, self.laplacian, self.extension, self.degrees_)
+        return self._model.new_responses(weights, self.laplacian, self.extension)
 
     def decision_function(self, X) -> np.ndarray:
         """Return responses of new rows, near +1 for the class and -1 for the others.
@@ -370,15 +369,15 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
     """Fit the basis of the manifold stage to the labels of one draw.
 
     ``settings``: ``n_vectors``, ``min_vectors``, ``ridge``, ``extension`` as in
-    `EigenbasisClassifier`, ``max_vectors`` (a bound on a share of the labels), and ``laplacian``
-    as in the manifold stage (used for new rows). ``seed`` is not used: nothing is random.
+    `EigenbasisClassifier`, and ``max_vectors``, a bound on a share of the labels. The Laplacian
+    is that of the manifold's own settings. ``seed`` is not used: nothing is random.
     """
     if inputs.manifold is None:
         raise InputError("The eigenbasis method needs an eigenbasis manifold in its chain.")
     if inputs.task != "classification":
         raise InputError(f"The eigenbasis method classifies; the task is {inputs.task!r}.")
     options = {"n_vectors": 0.2, "min_vectors": None, "ridge": "loo", "extension": "nystrom"}
-    options |= {"max_vectors": None, "laplacian": "random_walk"}
+    options["max_vectors"] = None
     unknown = sorted(set(settings) - set(options))
     if unknown:
         raise InputError(f"Unknown eigenbasis settings {unknown}. Allowed: {', '.join(options)}.")
@@ -397,10 +396,8 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
     labels = np.where(model.reached, proba.argmax(axis=1), -1)
     labels_new = proba_new = None
     if inputs.extension is not None:
-        degree = None if inputs.graph is None else degrees(inputs.graph.W)
-        F, reached = model.new_responses(
-            inputs.extension, options["laplacian"], options["extension"], degree
-        )
+        kind = dict(inputs.manifold.get("settings", {})).get("laplacian", "random_walk")
+        F, reached = model.new_responses(inputs.extension, kind, options["extension"])
         proba_new = _spread(F, reached, model.scale, present, n_classes)
         labels_new = np.where(reached, proba_new.argmax(axis=1), -1)
     details = {

@@ -143,7 +143,8 @@ def test_one_basis_serves_smaller_ones():
     rows = np.flatnonzero(y >= 0)
     one, two = (EigenbasisModel(b, rows, y[rows]).responses() for b in (large, small))
     np.testing.assert_allclose(one, two, atol=1e-3)
-    assert set(large) == {"eigenvalues", "eigenvectors", "residuals", "components"}
+    names = {"eigenvalues", "eigenvectors", "residuals", "components", "degrees"}
+    assert set(large) == names
     assert large["residuals"].max() <= 1e-5
 
 
@@ -253,18 +254,19 @@ def test_degenerate_labels():
         EigenbasisClassifier(ridge=-1).fit(X, y)
 
 
-def adapter_inputs():
+def adapter_inputs(laplacian="random_walk"):
     X, y, truth = digits(labels=200)
     graph = build_graph(X[:1500], n_neighbors=8)
     extension = extend_graph(graph, X[:1500], X[1500:])
-    basis = compute_basis(graph, 60)
+    basis = compute_basis(graph, 60, laplacian) | {"settings": {"laplacian": laplacian}}
     return X, truth, Inputs(X[:1500], X[1500:], graph=graph, extension=extension, manifold=basis)
 
 
-def test_adapter_equals_estimator():
-    X, truth, inputs = adapter_inputs()
+@pytest.mark.parametrize("laplacian", ["random_walk", "symmetric", "unnormalized"])
+def test_adapter_equals_estimator(laplacian):
+    X, truth, inputs = adapter_inputs(laplacian)
     y = np.r_[truth[:200], np.full(1300, -1)]
-    model = EigenbasisClassifier().fit(X[:1500], y)
+    model = EigenbasisClassifier(laplacian=laplacian).fit(X[:1500], y)
     out = fit_predict(inputs, np.arange(200), truth[:200], n_classes=10, seed=0, settings={})
     assert np.mean(out.labels == model.transduction_) > 0.999
     assert np.mean(out.labels_new == model.predict(X[1500:])) > 0.99
