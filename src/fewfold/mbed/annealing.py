@@ -12,6 +12,8 @@ from fewfold.mbed.optimize import conjugate_gradients
 
 # Rounding error of the float32 SNE value per point, measured (benchmarks/mbed.py precision).
 _NOISE = 2e-8
+# The same for sampled normalisers, whose value may rise a little along a good step.
+_SAMPLING_NOISE = 1e-3
 
 
 @dataclass
@@ -164,8 +166,11 @@ def anneal(
     """
     shape = (problem.n, problem.n_components)
     resample = getattr(sne, "resample", None)
-    noise = np.inf if resample else _NOISE * problem.n
-    options = {"precondition": precondition, "noise": noise}
+    options = {
+        "precondition": precondition,
+        "noise": (_SAMPLING_NOISE if resample else _NOISE) * problem.n,
+        "estimated": resample is not None,
+    }
     first = conjugate_gradients(sne, rng.normal(0, np.sqrt(0.1), shape), n_first, **options)
     radius = radius_of(first.Y)
     Y = rng.normal(0, np.sqrt(1e-3 * radius), shape)

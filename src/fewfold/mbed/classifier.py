@@ -25,14 +25,19 @@ from fewfold.mbed.neighborhoods import (
 from fewfold.mbed.placement import Placement, normalisers, place
 from fewfold.mbed.sampled import SampledSNE
 from fewfold.mbed.similarities import dissimilarities
-from fewfold.mbed.starts import spectral_coordinates, turn_to_clusters, turn_to_labels
+from fewfold.mbed.starts import (
+    spectral_coordinates,
+    start_from_labels,
+    turn_to_clusters,
+    turn_to_labels,
+)
 
 VARIANTS = {
-    "default": {"similarity": "auto", "start": "spectral"},
+    "default": {"similarity": "auto", "start": "labels"},
     "published": {"similarity": "global", "start": "random"},
 }
 SIMILARITIES = ("auto", "global", "local", "diffused", "sparse")
-STARTS = ("random", "spectral")
+STARTS = ("random", "spectral", "labels")
 
 
 class MbedClassifier(ClassifierMixin, BaseEstimator):
@@ -44,12 +49,14 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         Number of classes. By default the classes seen in ``y``; needed to cluster without labels.
     variant : {"default", "published"}
         "published" is Algorithm 1 as printed: one length scale and a random start. "default"
-        starts from spectral coordinates turned to the labels, and chooses the neighbourhoods.
+        starts from random walks of the labels, and chooses the neighbourhoods.
     similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
         Overrides the variant's neighbourhoods. "auto" embeds with global and with diffused ones and
         keeps the larger criterion J. Beyond ``max_exact`` rows "sparse" is used.
-    start : {"random", "spectral"}, optional
-        Overrides the variant's start.
+    start : {"random", "spectral", "labels"}, optional
+        Overrides the variant's start. "labels" places points by random walks from the labelled
+        ones; "spectral" turns spectral coordinates towards them (or, without labels, towards
+        their k-means clusters).
     metric : {"euclidean", "cosine", "precomputed"}
         With "precomputed", ``X`` holds dissimilarities (n, n), no metric needed, and new rows their
         dissimilarities to the training rows (m, n).
@@ -118,8 +125,8 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         start=None,
         metric="euclidean",
         n_dims=None,
-        perplexity=10.0,
-        walk=0.9,
+        perplexity=5.0,
+        walk=0.97,
         prior=None,
         boundary_weight=1.0,
         n_annealing=20,
@@ -198,8 +205,12 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _run(self, sne, P, problem, rng) -> Path:
-        start = None
-        if self._option("start") == "spectral" and problem.n > problem.n_components + 1:
+        start, how = None, self._option("start")
+        if how == "labels" and len(problem.labeled):
+            start = start_from_labels(
+                P, problem.directions, problem.labeled, problem.targets, self.walk, rng
+            )
+        elif how != "random" and problem.n > problem.n_components + 1:
             V = spectral_coordinates(P, problem.n_components)
             if len(problem.labeled):
                 start = turn_to_labels(V, problem.directions, problem.labeled, problem.targets)
@@ -315,9 +326,9 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
                 names = ", ".join(str(a) for a in allowed if a is not None)
                 raise InputError(f"{name}={value!r} is unknown. Choose one of {names}.")
         if not 0 < self.walk < 1:
-            raise InputError(f"walk={self.walk} must lie between 0 and 1. Try 0.9.")
+            raise InputError(f"walk={self.walk} must lie between 0 and 1. Try 0.97.")
         if self.perplexity < 1:
-            raise InputError(f"perplexity={self.perplexity} must be at least 1. Try 10.")
+            raise InputError(f"perplexity={self.perplexity} must be at least 1. Try 5.")
         if self.n_annealing < 2 or self.n_steps < 10 + self.n_annealing or self.n_init < 1:
             raise InputError(
                 f"n_annealing={self.n_annealing}, n_steps={self.n_steps}, n_init={self.n_init}: "

@@ -107,8 +107,9 @@ class _Work:
 
     def __init__(self, Y, norms, n, d):
         # Near the collapsed start E is close to 1 everywhere, and sums of E in float32 would
-        # drown the small differences that matter: there E - 1 is summed instead.
-        self.shift = bool(2 * norms.mean() < 0.5)
+        # drown the small differences that matter: there E - 1 is summed instead. (Not with a point
+        # far out, whose own small sum would drown in turn.)
+        self.shift = bool(norms.mean() < 0.25 and norms.max() < 4)
         Y32 = Y.astype(np.float32)
         norms = np.einsum("ij,ij->i", Y32, Y32)
         ones = np.ones(n, np.float32)

@@ -51,6 +51,7 @@ def conjugate_gradients(
     first_step: float | None = None,
     tolerance: float = 1e-7,
     noise: float = 0.0,
+    estimated: bool = False,
 ) -> Minimum:
     """Minimise ``function`` by Polak-Ribiere conjugate gradients.
 
@@ -70,8 +71,10 @@ def conjugate_gradients(
         Stop when no entry of the gradient is larger.
     noise : float
         Rounding error of the value. Differences below it are not trusted: there the slope
-        decides (the approximate Wolfe conditions of Hager and Zhang, 2005). With ``inf`` only
-        slopes count, as befits an estimated gradient.
+        decides (the approximate Wolfe conditions of Hager and Zhang, 2005).
+    estimated : bool
+        Whether values and gradients are estimates that do not quite belong together: then step
+        lengths are found from slopes alone, and values only refuse what rises beyond ``noise``.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def conjugate_gradients(
             return Minimum(Y, value, done - 1, used, step)
         trial = _first_trial(step, last_slope, slope, gradient)
         start = _Point(0.0, value, slope, Y, gradient)
-        end, trials = _line_search(function, start, direction, trial, noise)
+        end, trials = _line_search(function, start, direction, trial, noise, estimated)
         used += trials
         if end is None:  # no lower point along this direction: try the plain one once
             if np.array_equal(direction, -scaled):
@@ -120,11 +123,10 @@ def _first_trial(step, last_slope, slope, gradient):
     return 1.0 / max(1.0, float(np.abs(gradient).max()))
 
 
-def _line_search(function, start, direction, trial, noise):
+def _line_search(function, start, direction, trial, noise, estimated):
     """Find a point that satisfies the strong Wolfe conditions, or the lowest one seen."""
     low, best, high = start, start, None
-    trust = np.isfinite(noise)
-    guess = _cubic if trust else _secant
+    guess = _secant if estimated else _cubic
     for count in range(1, _MAX_TRIALS + 1):
         Y = start.Y + trial * direction
         value, gradient = function(Y)
@@ -132,9 +134,9 @@ def _line_search(function, start, direction, trial, noise):
         if not np.isfinite(value):
             high, trial = here, (low.step + trial) / 2
             continue
-        if value < best.value if trust else abs(here.slope) < abs(best.slope):
-            best = here
         too_high = value > start.value + _DECREASE * trial * start.slope + noise
+        if not too_high and _is_better(here, best, estimated):
+            best = here
         if too_high or (high is not None and value >= low.value + noise):
             high = here
         elif abs(here.slope) <= -_CURVATURE * start.slope:
@@ -151,6 +153,10 @@ def _line_search(function, start, direction, trial, noise):
             low = here
         trial = _interpolate(low, high, guess)
     return (best if best is not start else None), count
+
+
+def _is_better(here, best, estimated):
+    return abs(here.slope) < abs(best.slope) if estimated else here.value < best.value
 
 
 def _extrapolate(a, b, minimum):

@@ -79,12 +79,13 @@ class SampledSNE:
         Y1 = np.column_stack([Y32, np.ones(self.n, np.float32)])
         first = self._far(Y32[picked], Y32[picked], self.apart_sampled, Y1[picked, d:])
         Z = Z_near[picked] + self.weight[picked] * first[:, 0]
-        scaled = (Y1[picked] / np.maximum(Z, 1e-30)[:, None]).astype(np.float32)
-        far = self._far(Y32, Y32[picked], self.apart, np.hstack([Y1[picked], scaled]))
+        inverse = (1 / np.maximum(Z, 1e-30)).astype(np.float32)
+        far = self._far(Y32, Y32[picked], self.apart, Y1[picked], inverse)
         far *= self.weight[:, None]
         Z = np.maximum(Z_near + far[:, d], 1e-30)
-        close = near @ np.hstack([Y1, (Y1 / Z[:, None]).astype(np.float32)])
-        sums = far + close
+        close = near @ Y1
+        near.data *= (1 / Z).astype(np.float32)[self.S.indices]
+        sums = far + np.hstack([close, near @ Y1])
         pulled = (self.S @ Y32).astype(np.float64)
         norms = np.einsum("ij,ij->i", Y, Y)
         value = self.entropy + float(self.strength @ norms - np.einsum("ij,ij->", Y, pulled))
@@ -106,25 +107,34 @@ class SampledSNE:
         list(self.pool.map(part, row_chunks(self.S.nnz, size=2**15, most=256)))
         return sparse.csr_array((values, self.S.indices, self.S.indptr), shape=self.S.shape)
 
-    def _far(self, left, right, apart, values):
-        """Sum ``E @ values`` over sampled columns, those in ``apart`` left out; float64."""
+    def _far(self, left, right, apart, values, inverse=None):
+        """Sum ``E @ values`` over sampled columns, those in ``apart`` left out; float64.
+
+        With ``inverse`` (1 / Z of the columns) also ``(E / Z) @ values``, the columns' own
+        neighbour probabilities, held to at most 1: a lonely column whose Z was
+        estimated from few points must not push like many.
+        """
         left_norms = np.einsum("ij,ij->i", left, left)
         right_norms = np.einsum("ij,ij->i", right, right)
         ones = np.ones((len(left), 1), np.float32)
         A = np.hstack([2 * left, -left_norms[:, None], ones])
         B = np.ascontiguousarray(np.column_stack([right, ones[: len(right)], -right_norms]).T)
-        sums = np.empty((len(left), values.shape[1]))
+        width = values.shape[1]
+        sums = np.empty((len(left), width if inverse is None else 2 * width))
 
         def part(chunk):
             buffer = np.empty((self.rows, len(right)), np.float32)
             for start in range(chunk.start, chunk.stop, self.rows):
                 stop = min(start + self.rows, chunk.stop)
                 E = np.matmul(A[start:stop], B, out=buffer[: stop - start])
-                np.exp(E, out=E)
+                np.exp(np.minimum(E, 0, out=E), out=E)
                 span = slice(apart.indptr[start], apart.indptr[stop])
                 counts = np.diff(apart.indptr[start : stop + 1])
                 E[np.repeat(np.arange(stop - start), counts), apart.indices[span]] = 0
-                sums[start:stop] = E @ values
+                sums[start:stop, :width] = E @ values
+                if inverse is not None:
+                    E *= inverse
+                    sums[start:stop, width:] = np.minimum(E, 1, out=E) @ values
 
         list(self.pool.map(part, row_chunks(len(left), most=256)))
         return sums

@@ -1,4 +1,4 @@
-"""Where the annealing starts: spectral coordinates, turned towards the class directions."""
+"""Where the annealing starts: walks from the labels, or spectral coordinates turned to them."""
 
 from __future__ import annotations
 
@@ -71,3 +71,50 @@ def turn_to_clusters(V: np.ndarray, directions: np.ndarray, rng: np.random.Gener
     seed = int(rng.integers(2**31 - 1))
     codes = KMeans(K, n_init=5, random_state=seed).fit_predict(V[:, : max(1, K - 1)])
     return turn_to_labels(V, directions, np.arange(len(V)), np.eye(K)[codes])
+
+
+def label_walk(P, labeled: np.ndarray, targets: np.ndarray, walk: float, n_rounds: int = 60):
+    """Class shares of random walks started at the labelled points, shape (n, K).
+
+    Parameters
+    ----------
+    P : ndarray or csr_array of shape (n, n)
+        A dense P is taken as the walk's outcome itself (it is broad, or diffused already); over a
+        sparse P the walk goes on with probability ``walk``, ``n_rounds`` times at most.
+    labeled : ndarray of int, shape (l,)
+    targets : ndarray of shape (l, K)
+    walk : float
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Rows sum to 1. Each class's walks are scaled to the same total, so that a class
+        with many labels does not win by their number. Points not reached get equal shares.
+    """
+    n, K = P.shape[0], targets.shape[1]
+    begin = np.zeros((n, K))
+    begin[labeled] = targets
+    if sparse.issparse(P):
+        S = sparse.csr_array(P + P.T)
+        strength = np.maximum(np.asarray(S.sum(axis=1), np.float64).ravel(), 1e-300)
+        step = sparse.csr_array(sparse.diags_array(1 / strength) @ S)
+        F = begin
+        for _ in range(n_rounds):
+            F = begin + walk * (step @ F)
+    else:
+        F = P[:, labeled].astype(np.float64) @ targets
+        F[labeled] += F.max() * targets
+    total = F.sum(axis=0)
+    F = F / np.where(total > 0, total, 1)
+    reached = F.sum(axis=1, keepdims=True)
+    return np.where(reached > 0, F / np.where(reached > 0, reached, 1), 1 / K)
+
+
+def start_from_labels(P, directions, labeled, targets, walk, rng) -> np.ndarray:
+    """Put each point along the class directions by its `label_walk`, with a little noise.
+
+    The noise (1 % of a unit direction) lets points leave the subspace of the directions.
+    """
+    K, d = directions.shape
+    shares = label_walk(P, labeled, targets, walk)
+    return (shares - 1 / K) @ directions + rng.normal(0, 0.01, (len(shares), d))

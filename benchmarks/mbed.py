@@ -1,0 +1,299 @@
+"""Print the figures of docs/methods/mbed.md.
+
+    FEWFOLD_MIRROR=... python benchmarks/mbed.py errors [g50c] [g10n] [text] [uspst] [coil20]
+                                                 [--variant published] [--splits 10]
+    python benchmarks/mbed.py clusters [g50c] [text]       pair errors without labels
+    python benchmarks/mbed.py heldout                      labels of held-out points, g50c
+    python benchmarks/mbed.py speed [550] [2000]           against plain NumPy and SciPy's CG
+    python benchmarks/mbed.py large [20000]                MNIST, 1000 labels: time, memory, 1-NN
+    python benchmarks/mbed.py sampled                      sampled gradient against the exact one
+    python benchmarks/mbed.py precision                    float32 against float64
+
+Settings are the estimator's defaults, chosen on scikit-learn's digits and on Semeion, not here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+
+import numpy as np
+from scipy.optimize import minimize
+
+from fewfold.datasets import load
+from fewfold.mbed import MbedClassifier
+from fewfold.mbed.annealing import Problem, anneal, confidence, lambda_schedule, soften
+from fewfold.mbed.cost import class_terms, mbed_cost, sne_term
+from fewfold.mbed.gradient import DenseSNE, workers
+from fewfold.mbed.neighborhoods import GlobalNeighborhoods, SparseNeighborhoods
+from fewfold.mbed.sampled import SampledSNE
+from fewfold.mbed.similarities import dissimilarities
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def splits_of(data, per_class=2, count=10):
+    if data.label_splits is not None:
+        return [np.asarray(rows) for rows in data.label_splits]
+    rng = np.random.default_rng(0)
+    classes = [np.flatnonzero(data.y == k) for k in np.unique(data.y)]
+    return [
+        np.concatenate([rng.choice(rows, per_class, replace=False) for rows in classes])
+        for _ in range(count)
+    ]
+
+
+def hide(y, labeled):
+    seen = np.full(len(y), -1)
+    seen[labeled] = y[labeled]
+    return seen, seen == -1
+
+
+def errors(names, variant, n_splits):
+    for name in names or ["g50c", "g10n", "text", "uspst", "coil20"]:
+        data = load(name)
+        found, chosen, start = [], [], time.perf_counter()
+        for seed, labeled in enumerate(splits_of(data)[:n_splits]):
+            seen, hidden = hide(data.y, labeled)
+            model = MbedClassifier(variant=variant, random_state=seed).fit(data.X, seen)
+            found.append(100 * np.mean(model.transduction_[hidden] != data.y[hidden]))
+            chosen.append(model.similarity_)
+        seconds = (time.perf_counter() - start) / len(found)
+        say(
+            f"{name} {variant}: error {np.mean(found):.2f} +- {np.std(found, ddof=1):.2f} % over "
+            f"{len(found)} splits {np.round(found, 1).tolist()}, {seconds:.1f} s a run, "
+            f"neighbourhoods {sorted(set(chosen))}"
+        )
+
+
+def pair_error(a, b):
+    upper = np.triu_indices(len(a), 1)
+    return 100 * np.mean((a[:, None] == a)[upper] != (b[:, None] == b)[upper])
+
+
+def clusters(names):
+    from sklearn.cluster import KMeans
+
+    for name in names or ["g50c", "text"]:
+        data = load(name)
+        K = len(np.unique(data.y))
+        means = KMeans(K, n_init=10, random_state=0).fit_predict(data.X)
+        say(f"{name} k-means, 10 starts: pair error {pair_error(means, data.y):.2f} %")
+        for variant, n_init in (("default", 1), ("published", 10)):
+            model = MbedClassifier(K, variant=variant, n_init=n_init, random_state=0).fit(data.X)
+            say(
+                f"{name} Mbed {variant}, {n_init} start(s): pair error "
+                f"{pair_error(model.transduction_, data.y):.2f} % ({model.similarity_})"
+            )
+
+
+def heldout():
+    data = load("g50c")
+    same, wrong_in, wrong_out = [], [], []
+    for seed, labeled in enumerate(splits_of(data)):
+        rng = np.random.default_rng(seed)
+        seen, hidden = hide(data.y, labeled)
+        out = rng.choice(np.flatnonzero(hidden), 100, replace=False)
+        rest = np.setdiff1d(np.arange(len(data.y)), out)
+        whole = MbedClassifier(random_state=seed).fit(data.X, seen)
+        part = MbedClassifier(random_state=seed).fit(data.X[rest], seen[rest])
+        placed = part.predict(data.X[out])
+        same.append(100 * np.mean(placed == whole.transduction_[out]))
+        wrong_in.append(100 * np.mean(whole.transduction_[out] != data.y[out]))
+        wrong_out.append(100 * np.mean(placed != data.y[out]))
+    say(
+        f"g50c, 100 held-out points, 10 splits: same label as if embedded {np.mean(same):.1f} % "
+        f"{same}; error placed {np.mean(wrong_out):.2f} %, embedded {np.mean(wrong_in):.2f} %"
+    )
+
+
+# ---------------------------------------------------------------- speed
+
+
+def plain_sne(Y, P, constant):
+    """The gradient as one would write it first: float64, whole matrices."""
+    norms = (Y**2).sum(axis=1)
+    D = norms[:, None] + norms - 2 * Y @ Y.T
+    E = np.exp(-D)
+    np.fill_diagonal(E, 0)
+    Z = E.sum(axis=1)
+    value = constant + (P * D).sum() + np.log(Z).sum()
+    R = P - E / Z[:, None]
+    R = R + R.T
+    return value, 2 * (R.sum(axis=1)[:, None] * Y - R @ Y)
+
+
+class _Enough(Exception):
+    pass
+
+
+def scipy_run(P, problem, radius, Y, n_annealing, budgets):
+    """SciPy's CG over the same schedule, each step stopped at the given number of gradients."""
+    positive = P[P > 0]
+    constant = float((positive * np.log(positive)).sum())
+    for lam, budget in zip(lambda_schedule(radius, n_annealing - 1), budgets):
+        targets = soften(problem.targets, confidence(lam, radius, problem.n_classes))
+        best = [np.inf, Y]
+        count = [0]
+
+        def cost(flat, lam=lam, targets=targets, best=best, count=count, budget=budget):
+            if count[0] == budget:
+                raise _Enough
+            count[0] += 1
+            y = flat.reshape(problem.n, -1)
+            value, gradient = plain_sne(y, P, constant)
+            more, more_gradient = class_terms(y, problem.directions, lam, problem.labeled, targets)
+            if value + more < best[0]:
+                best[:] = value + more, y.copy()
+            return value + more, (gradient + more_gradient).ravel()
+
+        try:
+            minimize(cost, Y.ravel(), jac=True, method="CG", options={"gtol": 0, "maxiter": 10**6})
+        except _Enough:
+            pass
+        Y = best[1]
+    return Y
+
+
+def speed(sizes, n_steps):
+    for size in [int(s) for s in sizes] or [550, 2000]:
+        data = load("g50c" if size <= 550 else "uspst")
+        X, y = data.X[:size], data.y[:size]
+        K = len(np.unique(y))
+        labeled = np.random.default_rng(0).choice(size, 50, replace=False)
+        problem = Problem(size, K, K, labeled, np.eye(K)[y[labeled]])
+        P = GlobalNeighborhoods(1 / K).fit(dissimilarities(X))
+        with workers() as pool:
+            sne = DenseSNE(P, pool)
+            anneal(sne, problem, np.random.default_rng(0), n_total=60)  # first touch of buffers
+            wall, cpu = time.perf_counter(), time.process_time()
+            path = anneal(sne, problem, np.random.default_rng(0), n_total=n_steps)
+            ours, ours_cpu = time.perf_counter() - wall, time.process_time() - cpu
+        P64 = P.astype(np.float64)
+        P64 /= P64.sum(axis=1, keepdims=True)
+        rng = np.random.default_rng(0)
+        rng.normal(size=(size, K))
+        start = rng.normal(0, np.sqrt(1e-3 * path.radius), (size, K))
+        budgets = [step.n_gradients for step in path.steps]
+        wall, cpu = time.perf_counter(), time.process_time()
+        Y = scipy_run(P64, problem, path.radius, start, 20, budgets)
+        theirs, theirs_cpu = time.perf_counter() - wall, time.process_time() - cpu
+        last = path.steps[-1]
+        targets = soften(problem.targets, last.confidence)
+        rest = (problem.directions, last.lam, labeled, targets)
+        costs = [mbed_cost(np.float64(y), P64, *rest)[0] for y in (last.Y, Y)]
+        say(
+            f"n={size}, d={K}, {path.n_gradients} gradients: fewfold {ours:.2f} s wall "
+            f"({ours_cpu:.2f} s CPU), NumPy float64 + SciPy CG {theirs:.2f} s ({theirs_cpu:.2f}): "
+            f"{theirs / ours:.1f} times faster by wall, {theirs_cpu / ours_cpu:.1f} by CPU; "
+            f"final cost {costs[0]:.4f} against {costs[1]:.4f} "
+            f"({100 * (costs[0] / costs[1] - 1):+.2f} %)"
+        )
+
+
+# ---------------------------------------------------------------- large n
+
+
+def large(sizes, n_steps):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    data = load("mnist")
+    for size in [int(s) for s in sizes] or [20_000]:
+        rng = np.random.default_rng(0)
+        rows = rng.choice(60_000, size, replace=False)
+        X, y = np.asarray(data.X[rows], np.float32), data.y[rows]
+        fresh = np.asarray(data.X[60_000:62_000], np.float32)
+        labeled = np.concatenate(
+            [rng.choice(np.flatnonzero(y == k), 100, replace=False) for k in range(10)]
+        )
+        seen, hidden = hide(y, labeled)
+        wall, cpu = time.perf_counter(), time.process_time()
+        model = MbedClassifier(random_state=0, n_steps=n_steps).fit(X, seen)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        nearest = KNeighborsClassifier(1).fit(X[labeled], y[labeled])
+        steps = [
+            round(
+                100 * np.mean((step.Y @ model.directions_.T).argmax(axis=1)[hidden] != y[hidden]), 2
+            )
+            for step in model.path_.steps
+        ]
+        say(
+            f"MNIST {size} rows, 1000 labels: error "
+            f"{100 * np.mean(model.transduction_[hidden] != y[hidden]):.2f} %, 1-NN "
+            f"{100 * np.mean(nearest.predict(X[hidden]) != y[hidden]):.2f} %; {wall:.0f} s wall, "
+            f"{cpu:.0f} s CPU, peak {peak:.2f} GiB, {model.path_.n_gradients} gradients"
+        )
+        say(f"  error by annealing step {steps}, kept {model.path_.best}")
+        start = time.perf_counter()
+        wrong = np.mean(model.predict(fresh) != data.y[60_000:62_000])
+        say(
+            f"  2000 new rows placed in {time.perf_counter() - start:.1f} s: error "
+            f"{100 * wrong:.2f} %, 1-NN "
+            f"{100 * np.mean(nearest.predict(fresh) != data.y[60_000:62_000]):.2f} %"
+        )
+
+
+def sampled():
+    data = load("digits")
+    P = SparseNeighborhoods(30, 5.0).fit(data.X.astype(np.float32))
+    seen, _ = hide(data.y, splits_of(data, 5, 1)[0])
+    model = MbedClassifier(similarity="sparse", random_state=0, n_steps=200).fit(data.X, seen)
+    dense = P.toarray().astype(np.float64)
+    with workers() as pool:
+        for number in (0, 9, 18):
+            Y = model.path_.steps[number].Y.astype(np.float64)
+            exact = sne_term(Y, dense)
+            for size in (200, 500, 1000):
+                value, gradient = SampledSNE(P, pool, size, np.random.default_rng(0))(Y)
+                cosine = np.vdot(exact[1], gradient)
+                cosine /= np.linalg.norm(exact[1]) * np.linalg.norm(gradient)
+                say(
+                    f"digits, step {number}, {size} of {len(Y)} columns: value "
+                    f"{100 * (value / exact[0] - 1):+.2f} %, cosine of gradients {cosine:.4f}"
+                )
+
+
+def precision():
+    for name in ("g50c", "digits"):
+        data = load(name)
+        K = len(np.unique(data.y))
+        P = GlobalNeighborhoods(1 / K).fit(dissimilarities(data.X))
+        rng = np.random.default_rng(0)
+        with workers() as pool:
+            sne = DenseSNE(P, pool)
+            for scale in (0.01, 0.1, 0.3, 1.0):
+                Y = rng.normal(0, scale, (len(P), K))
+                value, gradient = sne(Y)
+                exact, exact_gradient = sne_term(Y, P.astype(np.float64))
+                off = np.abs(gradient - exact_gradient).max() / np.abs(exact_gradient).max()
+                say(
+                    f"{name} scale {scale}: value off by {abs(value - exact) / len(P):.1e} a "
+                    f"point, gradient by {off:.1e} of its largest entry"
+                )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--variant", default="default")
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=500)
+    args = parser.parse_args()
+    {
+        "errors": lambda: errors(args.names, args.variant, args.splits),
+        "clusters": lambda: clusters(args.names),
+        "heldout": heldout,
+        "speed": lambda: speed(args.names, args.steps),
+        "large": lambda: large(args.names, args.steps),
+        "sampled": sampled,
+        "precision": precision,
+    }[args.part]()
+
+
+if __name__ == "__main__":
+    main()
