@@ -9,9 +9,10 @@ renamed, so a reader finds a whole file or none. Nothing is ever unpickled.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import h5py
@@ -24,6 +25,8 @@ from fewfold.exceptions import ArtifactError
 
 FORMAT_VERSION = 1
 _SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+# What h5py, numpy and json raise on bytes that make no sense.
+_DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, MemoryError)
 _PLAIN_KINDS = "biuf"  # bool, int, unsigned, float: nothing that could hide an object
 
 
@@ -37,16 +40,18 @@ class Writer:
         """Store an array, a sparse matrix or a list of strings under a name."""
         if sparse.issparse(value):
             value = sparse.csr_array(value)
+            if not value.has_sorted_indices:
+                value = value.sorted_indices()
             group = self._file.create_group(name)
-            group.attrs["kind"] = "csr"
             for part in ("data", "indices", "indptr"):
                 self._dense(group, part, getattr(value, part))
             self._dense(group, "shape", np.asarray(value.shape, np.int64))
         elif isinstance(value, list) and all(isinstance(v, str) for v in value):
+            if any("\0" in text for text in value):
+                raise ValueError(f"{name}: a text with a NUL character cannot be stored.")
             encoded = "\0".join(value).encode()
             data = np.frombuffer(encoded, np.uint8) if encoded else np.zeros(0, np.uint8)
             dataset = self._dense(self._file, name, data)
-            dataset.attrs["kind"] = "text"
             dataset.attrs["count"] = len(value)
         else:
             self._dense(self._file, name, np.asarray(value))
@@ -54,7 +59,7 @@ class Writer:
     def _dense(self, where, name, value):
         if value.dtype.kind not in _PLAIN_KINDS:
             raise TypeError(f"Array {name!r} has type {value.dtype}; store numbers or strings.")
-        value = np.ascontiguousarray(value)
+        value = np.asarray(value, order="C")
         dataset = where.create_dataset(name, data=value)
         dataset.attrs["digest"] = digest_of(value)
         return dataset
@@ -71,6 +76,10 @@ class Writer:
             block = np.ascontiguousarray(block, dtype=dtype)
             if not digests:
                 block_rows = len(block)
+            elif start % block_rows or len(block) > block_rows:
+                raise ValueError(f"{name}: only the last block may be shorter than {block_rows}.")
+            if start + len(block) > shape[0]:
+                raise ValueError(f"{name}: blocks hold more than the {shape[0]} rows announced.")
             dataset.write_direct(block, dest_sel=np.s_[start : start + len(block)])
             digests.append(digest_of(block))
             start += len(block)
@@ -129,10 +138,7 @@ def writing(path, stage: str, *, settings=None, seed=None, inputs=()):
     >>> read(path, "demo")["X"].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with atomic_path(path) as part:
         # libver v110+: HDF5's own metadata carry checksums, so damage there is noticed too.
         with h5py.File(part, "w", libver=("v110", "latest")) as file:
             yield Writer(file)
@@ -143,16 +149,7 @@ def writing(path, stage: str, *, settings=None, seed=None, inputs=()):
             file.attrs["versions"] = json.dumps(_versions())
             file.attrs["inputs"] = json.dumps({Path(p).name: content_digest(p) for p in inputs})
             file.attrs["content"] = _content(file)
-        with open(part, "rb+") as raw:
-            os.fsync(raw.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        raise ArtifactError(
-            f"Could not write {path}: {error.strerror or error}. Nothing was left half-written. "
-            "Check free space and permissions of the folder, then run again."
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+            file.attrs["seal"] = _seal(dict(file.attrs))
 
 
 def _versions():
@@ -169,12 +166,19 @@ def _content(file):
     def visit(name, item):
         if isinstance(item, h5py.Dataset):
             found = item.attrs.get("digest", item.attrs.get("block_digests"))
-            hasher.update(f"{name}:{item.shape}:{item.dtype}:{found}".encode())
+            hasher.update(f"{name}:{item.shape}:{item.dtype}:".encode())
+            hasher.update(b"" if found is None else np.asarray(found).tobytes())
 
     file.visititems(visit)
     for key in sorted(k for k in file.attrs if k.startswith("note:") or k == "inputs"):
         hasher.update(f"{key}={file.attrs[key]}".encode())
     return hasher.hexdigest()
+
+
+def _seal(attrs):
+    """Digest of a file's own attributes: HDF5 does not guard them where there are many."""
+    text = "".join(f"{k}={attrs[k]!s}\n" for k in sorted(attrs) if k != "seal")
+    return xxhash.xxh3_64_hexdigest(text.encode())
 
 
 def content_digest(path) -> str:
@@ -210,22 +214,41 @@ class Artifact:
             raise ArtifactError(f"{self.path} is missing. Rule {self.stage} makes it: run again.")
         try:
             file = h5py.File(self.path, "r")
-            attrs = dict(file.attrs)
-        except (OSError, KeyError, RuntimeError) as error:
+        except OSError as error:
             reason = str(error).split("(")[-1].strip(")'\"")
             self._fail(f"is not a whole HDF5 file ({reason})")
-        found = attrs.get("fewfold_stage")
-        version = attrs.get("format_version")
-        if found is None:
+        try:
+            self._check_identity(file)
+        except BaseException:
             file.close()
+            raise
+        return file
+
+    def _check_identity(self, file):
+        try:
+            attrs = dict(file.attrs)
+            sealed = _seal(attrs)
+        except _DAMAGE as error:
+            self._fail(f"is not a whole HDF5 file ({error})")
+        found, version = attrs.get("fewfold_stage"), attrs.get("format_version")
+        if found is None:
             self._fail("is an HDF5 file, but not one written by fewfold")
         if found != self.stage:
-            file.close()
             self._fail(f"is a file of stage {found!r}, expected was {self.stage!r}")
         if version != FORMAT_VERSION:
-            file.close()
             self._fail(f"has format version {version}, this fewfold reads {FORMAT_VERSION}")
-        return file
+        if attrs.get("seal") != sealed:
+            self._fail("is damaged: its attributes are not what was written")
+
+    @contextmanager
+    def _reading(self, name):
+        """Turn whatever a damaged file makes HDF5 or numpy raise into one clear error."""
+        try:
+            yield
+        except ArtifactError:
+            raise
+        except _DAMAGE as error:
+            self._fail(f"cannot be read at {name!r} ({error})")
 
     def __enter__(self):
         return self
@@ -238,49 +261,50 @@ class Artifact:
         self._file.close()
 
     def __contains__(self, name):
-        return name in self._file
+        with self._reading(name):
+            return name in self._file
 
     def names(self) -> list[str]:
         """Return the names of the stored arrays."""
-        return sorted(self._file)
+        with self._reading("/"):
+            return sorted(self._file)
 
     def __getitem__(self, name):
-        try:
+        with self._reading(name):
             item = self._item(self._file, name)
             if isinstance(item, h5py.Group):
                 return self._sparse(item, name)
-            if item.attrs.get("kind") == "text":
+            if "count" in item.attrs:  # text
                 text = self._dense(item, name).tobytes().decode()
                 return text.split("\0") if item.attrs["count"] else []
             return self._dense(item, name)
-        except (OSError, RuntimeError, KeyError, ValueError, UnicodeDecodeError) as error:
-            if isinstance(error, ArtifactError):
-                raise
-            self._fail(f"cannot be read at {name!r} ({error})")
 
     def get(self, name, default=None):
         """Return an array, or the default if the file has none of that name."""
-        return self[name] if name in self._file else default
+        return self[name] if name in self else default
 
     def _item(self, where, name):
-        link = where.get(name, getlink=True)
-        if link is None:
-            self._fail(f"has no array {name!r}")
-        if not isinstance(link, h5py.HardLink):
-            self._fail(f"has a link to elsewhere in place of the array {name!r}")
-        item = where[name]
+        item = where
+        for step in name.split("/"):  # a link anywhere on the way could lead out of the file
+            link = item.get(step, getlink=True) if isinstance(item, h5py.Group) else None
+            if link is None:
+                self._fail(f"has no array {name!r} in {where.name!r}")
+            if not isinstance(link, h5py.HardLink):
+                self._fail(f"has a link to elsewhere in place of the array {name!r}")
+            item = item[step]
         if isinstance(item, h5py.Dataset):
-            if item.external or (item.is_virtual and self.stage != "join_kernel"):
-                self._fail(f"keeps the array {name!r} outside of the file")
-            if item.dtype.kind not in _PLAIN_KINDS:
-                self._fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
-            # A damaged or hostile header may announce any shape: never allocate more than is there.
-            stored = item.id.get_storage_size()
-            if not item.is_virtual and item.size * item.dtype.itemsize > max(stored, 0):
-                self._fail(
-                    f"announces {item.shape} {item.dtype} for {name!r} but holds {stored} bytes"
-                )
+            self._check_dataset(item, name)
         return item
+
+    def _check_dataset(self, item, name):
+        if item.external or (item.is_virtual and self.stage != "join_kernel"):
+            self._fail(f"keeps the array {name!r} outside of the file")
+        if item.dtype.kind not in _PLAIN_KINDS or item.size is None:
+            self._fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
+        # A damaged or hostile header may announce any shape: never allocate more than is there.
+        stored = item.id.get_storage_size()
+        if not item.is_virtual and math.prod(map(int, item.shape)) * item.dtype.itemsize > stored:
+            self._fail(f"announces {item.shape} {item.dtype} for {name!r} but holds {stored} bytes")
 
     def _dense(self, item, name):
         value = item[()]
@@ -303,15 +327,23 @@ class Artifact:
         matrix = sparse.csr_array(
             (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
         )
+        matrix.check_format(full_check=True)
         matrix.has_sorted_indices = True
         return matrix
 
     def rows(self, name, indices) -> np.ndarray:
         """Read some rows of an array stored by blocks, checking the blocks that hold them."""
-        item = self._item(self._file, name)
-        indices = np.asarray(indices)
+        indices = np.asarray(indices, dtype=np.int64)
+        with self._reading(name):
+            item = self._item(self._file, name)
+            n_rows, step = item.shape[0], int(item.attrs["block_rows"])
+        if len(indices) and not 0 <= indices.min() <= indices.max() < n_rows:
+            raise IndexError(f"{name} has {n_rows} rows; asked for row {indices.max()}.")
+        with self._reading(name):
+            return self._read_rows(item, name, indices, step)
+
+    def _read_rows(self, item, name, indices, step):
         out = np.empty((len(indices), *item.shape[1:]), item.dtype)
-        step = int(item.attrs["block_rows"])
         for block in np.unique(indices // step):
             start = int(block) * step
             value = item[start : start + step]
@@ -322,7 +354,8 @@ class Artifact:
 
     def shape(self, name) -> tuple:
         """Return an array's shape without reading it."""
-        return self._item(self._file, name).shape
+        with self._reading(name):
+            return self._item(self._file, name).shape
 
     def note(self, key, default=None):
         """Return a plain value stored by `Writer.note`."""
@@ -349,12 +382,20 @@ def read(path, stage: str) -> Artifact:
 def atomic_path(path):
     """Yield a temporary path beside ``path`` that is renamed into place on success."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield part
         with open(part, "rb+") as raw:
             os.fsync(raw.fileno())
         os.replace(part, path)
+    except ArtifactError:
+        raise
+    except OSError as error:
+        raise ArtifactError(
+            f"Could not write {path}: {error.strerror or error}. Nothing was left half-written. "
+            "Check free space and permissions of the folder, then run again."
+        ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -105,17 +105,13 @@ def nearest_neighbors(
         return _from_distances(X, n_neighbors, query, rows)
     if sparse.issparse(X):
         return _sparse_search(X, n_neighbors, query, rows, metric, progress)
-    base = _rows_for(X, metric)
-    if query is None:
-        rows = rows or slice(0, n)
-        wanted = base[rows]
-        own = np.arange(n)[rows]
-    else:
-        wanted, own = _rows_for(query, metric), None
+    own = np.arange(n)[rows or slice(0, n)] if query is None else None
+    base, wanted = _rows_for(X, X[rows or slice(0, n)] if query is None else query, metric)
     index, is_exact = _build_index(base, method, n_probes, random_state)
     found = _search(index, wanted, n_neighbors, own, progress)
     recall = None
     if not is_exact:
+        _complete(base, wanted, own, n_neighbors, found)
         recall = _measure_recall(base, wanted, own, n_neighbors, found[0], random_state)
     return Neighbors(found[0], _to_distance(found[1], metric), recall)
 
@@ -125,12 +121,20 @@ def _check_choice(name, value, allowed):
         raise InputError(f"{name}={value!r} is unknown. Choose one of {', '.join(allowed)}.")
 
 
-def _rows_for(X, metric):
+def _rows_for(X, query, metric):
+    """Return the rows searched and the query rows as faiss wants them."""
     X = np.ascontiguousarray(X, dtype=np.float32)
-    if metric == "cosine":
-        norms = np.linalg.norm(X, axis=1, keepdims=True)
-        X = X / np.where(norms > 0, norms, 1)
-    return X
+    query = np.ascontiguousarray(query, dtype=np.float32)
+    if metric != "cosine":
+        return X, query
+    norms = [np.linalg.norm(M, axis=1, keepdims=True) for M in (X, query)]
+    X, query = (M / np.where(norm > 0, norm, 1) for M, norm in zip((X, query), norms))
+    empty = [(norm == 0).astype(np.float32) for norm in norms]
+    if any(e.any() for e in empty):
+        # One more direction each makes rows of zeros orthogonal to everything, as they should be.
+        X = np.hstack([X, empty[0], np.zeros_like(empty[0])])
+        query = np.hstack([query, np.zeros_like(empty[1]), empty[1]])
+    return X, query
 
 
 def _to_distance(squared, metric):
@@ -188,6 +192,15 @@ def _order(d2, found):
     return np.take_along_axis(found, order, 1), np.take_along_axis(d2, order, 1)
 
 
+def _complete(base, wanted, own, k, found):
+    """Search again exactly, in place, where the visited lists held too few rows."""
+    short = np.flatnonzero((found[0] < 0).any(axis=1))
+    if len(short):
+        exact, _ = _build_index(base, "exact", None, 0)
+        again = _search(exact, wanted[short], k, None if own is None else own[short], None)
+        found[0][short], found[1][short] = again
+
+
 def _measure_recall(base, wanted, own, k, found, seed, sample=500):
     rng = np.random.default_rng(seed)
     pick = rng.choice(len(wanted), min(sample, len(wanted)), replace=False)
@@ -233,6 +246,8 @@ def _sparse_search(X, k, query, rows, metric, progress):
         wanted = sparse.csr_array(prepare(sparse.csr_array(query).astype(np.float32)))
     base_sq = np.asarray(base.multiply(base).sum(axis=1)).ravel()
     wanted_sq = np.asarray(wanted.multiply(wanted).sum(axis=1)).ravel()
+    if metric == "cosine":  # rows of zeros: as if of length 1, orthogonal to everything
+        base_sq[base_sq == 0] = wanted_sq[wanted_sq == 0] = 1
     base_t = sparse.csr_array(base.T)
     m = wanted.shape[0]
     indices = np.empty((m, k), np.int64)
