@@ -50,15 +50,16 @@ def load_inputs(files):
 def main(files, predictions, *, learner, options, first, last):
     inputs, truth = load_inputs(files)
     splits = read_splits(files["splits"])
+    part = LEARNERS[learner]
     progress = Progress((last - first) * len(splits.budgets), "fits")
     cells = run_cells(
-        LEARNERS[learner].function(),
+        part.function(),
         inputs,
         truth.y,
         splits,
         range(first, last),
         n_classes=truth.n_classes,
-        settings=options,
+        settings=part.options(options),
         progress=progress,
     )
     dtype = np.float64 if truth.task == "regression" else np.int32

@@ -68,18 +68,3 @@ class AtlasKernel:
         """Return the kernel rows of some of the dataset's rows."""
         some = {name: value[indices] for name, value in self.code.items()}
         return atlas_kernel_rows(some, self.code, **self.options)
-
-
-def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings):
-    """Train `AtlasSVC` on one draw; the config's ``kind`` is its ``kernel``.
-
-    In a config ``kernel`` always names an entry under ``kernels``.
-    """
-    from fewfold.atlas import adapter
-
-    options = {"kernel" if k == "kind" else k: v for k, v in settings.items()}
-    if options.get("cv") == 0:
-        options["cv"] = None
-    return adapter.fit_predict(
-        inputs, labeled, targets, n_classes=n_classes, seed=seed, settings=options
-    )

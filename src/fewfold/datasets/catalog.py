@@ -61,8 +61,9 @@ def load(name: str, **options: Any) -> Dataset:
         A published dataset, a generator, or ``"file"`` for the user's own (see ``available``).
     **options
         Published sets take ``part`` ('all', 'train', 'test'), ``classes`` (names to keep),
-        ``n_samples`` (non-test rows to keep at random), ``seed`` and, for images,
-        ``image_size``; newsgroups also its tokeniser's options. Generators take ``n_samples``,
+        ``n_samples`` (non-test rows to keep at random), ``seed``, ``merge`` (groups of classes
+        to put together) and, for images, ``image_size`` and ``rotated`` (each image turned by a
+        random angle); newsgroups also its tokeniser's options. Generators take ``n_samples``,
         ``n_test``, ``seed`` and their own. ``file`` takes ``path``, ``target`` and the
         other options of ``fewfold.datasets.tables.load_file``.
 
@@ -183,7 +184,7 @@ def describe(name: str, **options: Any) -> Description:
         task="classification",
         n_samples=n,
         n_features=entry.n_features if shape is None else int(np.prod(shape)),
-        n_classes=len(selection.class_codes()),
+        n_classes=selection.n_classes,
         n_test=n_test,
         n_splits=entry.n_splits if n == entry.n_samples else 0,
         sparse=entry.sparse,

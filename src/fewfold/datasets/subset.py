@@ -23,12 +23,14 @@ class Selection:
     n_samples: int | None = None
     seed: int = 0
     image_size: tuple[int, int] | None = None
+    rotated: bool = False
+    merge: tuple[tuple[str, ...], ...] | None = None
 
     @staticmethod
     def known(entry: Entry) -> list[str]:
         """Names of the options that fit a dataset."""
-        common = ["part", "classes", "n_samples", "seed"]
-        return [*common, "image_size"] if entry.image_shape else common
+        common = ["part", "classes", "n_samples", "seed", "merge"]
+        return [*common, "image_size", "rotated"] if entry.image_shape else common
 
     @classmethod
     def split(cls, entry: Entry, options: dict) -> tuple[Selection, dict]:
@@ -41,6 +43,8 @@ class Selection:
                 own[key] = tuple(own[key])
         if own.get("classes") is not None:
             own["classes"] = tuple(str(c) for c in own["classes"])
+        if own.get("merge") is not None:
+            own["merge"] = tuple(tuple(str(c) for c in group) for group in own["merge"])
         selection = cls(entry, **own)
         selection._check()
         return selection, rest
@@ -57,6 +61,14 @@ class Selection:
         for label in self.classes or ():
             if label not in self.entry.classes:
                 raise unknown_name(f"class of dataset {name}:", label, self.entry.classes)
+        if self.merge is not None:
+            kept = self.entry.classes if self.classes is None else self.classes
+            named = [c for group in self.merge for c in group]
+            if sorted(named) != sorted(kept):
+                raise InputError(
+                    f"dataset {name}: merge={[list(g) for g in self.merge]}; allowed: groups in "
+                    f"which each of the classes {', '.join(kept)} stands once."
+                )
         n = self.n_samples
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
             raise InputError(
@@ -107,7 +119,25 @@ class Selection:
             )
         if self.image_size is not None:
             data = _resized(data, self.image_size)
+        if self.rotated:
+            from fewfold.invariance.rotated import rotated_images
+
+            data = replace(data, X=rotated_images(data.X, data.image_shape, self.seed))
+        if self.merge is not None:
+            data = _merged(data, self.merge)
         return data
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of the selection, merged ones counted once."""
+        return len(self.class_codes()) if self.merge is None else len(self.merge)
+
+
+def _merged(data: Dataset, groups) -> Dataset:
+    """Put groups of classes together: digits 0-4 against 5-9, say."""
+    code = {data.classes.index(c): g for g, group in enumerate(groups) for c in group}
+    y = np.array([code.get(int(v), -1) for v in data.y], dtype=np.int64)
+    return replace(data, y=y, classes=["+".join(group) for group in groups])
 
 
 def _resized(data: Dataset, size: tuple[int, int]) -> Dataset:

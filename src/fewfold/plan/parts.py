@@ -25,6 +25,8 @@ class Part:
     tasks : tuple of str
     encodes : bool
         Whether a manifold describes every row in a file of its own (stage encode_points).
+    renamed : tuple of (key in a config, name of the function's option)
+        For options whose own name means something else in a config.
     """
 
     target: str
@@ -32,6 +34,12 @@ class Part:
     may: tuple = ()
     tasks: tuple = ("classification",)
     encodes: bool = False
+    renamed: tuple = ()
+
+    def options(self, settings: dict) -> dict:
+        """Return a config entry's options under the names the function knows them by."""
+        names = dict(self.renamed)
+        return {names.get(key, key): value for key, value in settings.items()}
 
     @property
     def module(self) -> str:
@@ -57,6 +65,7 @@ KERNELS = {
     "linear": Part("fewfold.kernels:FeatureKernel"),
     "rbf": Part("fewfold.kernels:FeatureKernel"),
     "atlas": Part("fewfold.atlas.stage:AtlasKernel", (("manifolds", ("atlas",)),)),
+    "deformed": Part("fewfold.invariance.kernel_stage:DeformedKernel", (GRAPH,), ("kernels",)),
 }
 
 LEARNERS = {
@@ -66,8 +75,22 @@ LEARNERS = {
     "label_spreading": Part("fewfold.learners:label_spreading"),
     "diffusion": Part("fewfold.diffusion:fit_predict", (GRAPH,)),
     "eigenbasis": Part("fewfold.eigenbasis:fit_predict", (("manifolds", ("eigenbasis",)),)),
-    "atlas_svm": Part("fewfold.atlas.stage:fit_predict", (("manifolds", ("atlas",)),)),
+    "atlas_svm": Part(
+        "fewfold.atlas.adapter:fit_predict",
+        (("manifolds", ("atlas",)),),
+        renamed=(("kind", "kernel"),),
+    ),
     "mbed": Part("fewfold.mbed.adapter:fit_predict"),
+    "multimanifold": Part(
+        "fewfold.multimanifold.adapter:fit_predict", tasks=BOTH, renamed=(("base", "learner"),)
+    ),
+    "invariant_svm": Part(
+        "fewfold.invariance.adapter:fit_predict",
+        may=("graphs",),
+        renamed=(("base", "kernel"), ("copies_graph", "graph")),
+    ),
+    "virtual_support_vectors": Part("fewfold.invariance.adapter:fit_predict_vsv"),
+    "virtual_samples": Part("fewfold.invariance.adapter:fit_predict_all_virtual"),
 }
 
 SECTIONS = {"manifolds": MANIFOLDS, "kernels": KERNELS, "methods": LEARNERS}
