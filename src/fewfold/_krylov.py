@@ -15,7 +15,11 @@ _ROWS = 8192  # rows handled at once where float32 is widened to float64
 
 
 def block_width(wanted: int) -> int:
-    """Return the block size: wide blocks use memory well, narrow ones make deeper spaces."""
+    """Return the block size: wide blocks use memory well, narrow ones make deeper spaces.
+
+    For few vectors, ARPACK on the same filter was measured too: no faster in all (10 or 20 vectors
+    of 60 000 points), and single vectors can miss copies of a multiple eigenvalue.
+    """
     return 8 if wanted <= 40 else 16 if wanted < 100 else 32
 
 
