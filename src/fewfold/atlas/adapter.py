@@ -8,7 +8,7 @@ from fewfold.atlas.classifier import AtlasSVC
 from fewfold.atlas.encoding import encode
 from fewfold.atlas.fitting import AtlasSettings, fit_atlas
 from fewfold.atlas.kernels import kernel_scales
-from fewfold.atlas.learners import DEFAULT_C
+from fewfold.atlas.learners import default_penalty
 from fewfold.atlas.svm import fit_pairs, vote
 from fewfold.exceptions import ConfigError
 from fewfold.training import Inputs, Outcome
@@ -120,7 +120,7 @@ def fit_predict_kernel(
         ``kernel.rows(indices)`` are rows of the kernel over all points.
     labeled, targets, n_classes, seed : see `fit_predict`
     settings : dict
-        ``C``, by default 2 over the mean of the labelled points' ``K_xx``.
+        ``C``, by default by `fewfold.atlas.learners.default_penalty`.
 
     Returns
     -------
@@ -132,7 +132,8 @@ def fit_predict_kernel(
         return _constant(inputs, present[0], n_classes)
     rows = inputs.kernel.rows(labeled)
     own = rows[:, labeled]
-    C = settings.get("C") or DEFAULT_C / max(float(own.diagonal().mean()), 1e-12)
+    share = len(labeled) / rows.shape[1]
+    C = settings.get("C") or default_penalty(float(own.diagonal().mean()), share)
     machine = fit_pairs(lambda r: own[np.ix_(r, r)], codes, len(present), float(C))
 
     def shares(K):

@@ -37,7 +37,8 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         Scales of the weights and of the local kernels. Default: from the errors and projections
         of the data.
     C : float, optional
-        Penalty of the margin errors. Default: 2 over the mean ``K_xx``.
+        Penalty of the margin errors. Default: 1 where labels are few to 10 where all
+        points have one, over the mean ``K_xx``.
     solver : {"batch", "sgd"}
         Primal machines by coordinate descent, or by averaged stochastic gradient descent.
     q : int
@@ -161,6 +162,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             C=self.C,
             solver=self.solver,
             n_charts=n_charts,
+            share_labeled=len(own["charts"]) / len(code["charts"]),
             seed=_seed(self.random_state),
         )
         if self.cv is not None:

@@ -14,8 +14,29 @@ from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
 from fewfold.atlas.svm import fit_pairs, vote
 from fewfold.exceptions import InputError
 
-# Penalty of the margin errors, over the mean of K_xx.
-DEFAULT_C = 2.0
+
+def default_penalty(mean_diagonal: float, share_labeled: float) -> float:
+    """Return the penalty of the margin errors when none is given.
+
+    Parameters
+    ----------
+    mean_diagonal : float
+        Mean of ``K_xx``, 1 for a normalised kernel.
+    share_labeled : float
+        Share of the points that carry a label.
+
+    Returns
+    -------
+    float
+        From 1 where labels are few, and one that lies among others must not bend the boundary,
+        to 10 where every point has one; over ``mean_diagonal``.
+
+    Examples
+    --------
+    >>> default_penalty(0.5, 0.0)
+    2.0
+    """
+    return (1 + 9 * min(share_labeled, 1.0)) / max(mean_diagonal, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -30,6 +51,7 @@ class KernelOptions:
     C: float | None = None
     solver: str = "batch"
     n_charts: int = 1
+    share_labeled: float = 0.0
     seed: int = 0
 
     def replace(self, **changes) -> KernelOptions:
@@ -61,14 +83,14 @@ class KernelOptions:
         )
 
     def penalty(self, code) -> float:
-        """Return C: as given, or 2 over the mean of ``K_xx``."""
+        """Return C: as given, or by `default_penalty`."""
         if self.C is not None:
             return float(self.C)
         if self.normalize:
-            return DEFAULT_C
+            return default_penalty(1.0, self.share_labeled)
         kind = KERNEL_OF.get(self.kernel, self.kernel)
         own = kernel_diagonal(code, self.gamma, self.sigma, kind, self.assignment).mean()
-        return DEFAULT_C / max(own, 1e-12)
+        return default_penalty(float(own), self.share_labeled)
 
 
 class DualMachine:
@@ -113,8 +135,8 @@ class PrimalMachine:
         C = self.options.penalty(code)
         features = self.options.features(code)
         if self.options.solver == "sgd":
-            # 10 passes at least, and 300 000 steps where the points are few.
-            passes = int(max(10, np.ceil(3e5 / len(codes))))
+            # 10 passes at least, and 100 000 steps where the points are few.
+            passes = int(max(10, np.ceil(1e5 / len(codes))))
             self.machine = SGDClassifier(
                 alpha=1 / (C * len(codes)),
                 average=True,
