@@ -2,49 +2,12 @@
 
 import numpy as np
 
-from fewfold.artifacts import read, writing
+from fewfold.artifacts import writing
 from fewfold.cells import confidence, run_cells
-from fewfold.features import read_features, read_labels, read_splits
+from fewfold.chain_files import load_inputs
+from fewfold.features import read_splits
 from fewfold.plan.parts import LEARNERS
 from fewfold.stages import Progress, stage_log
-from fewfold.training import Inputs
-
-
-def load_inputs(files):
-    data, truth = read_features(files["features"]), read_labels(files["labels"])
-    graph = extension = manifold = kernel = None
-    if files.get("graph"):
-        from fewfold.graph.files import read_graph
-
-        graph = read_graph(files["graph"])
-    if files.get("extension"):
-        extension = read(files["extension"], "extend_graph")["weights"]
-    if files.get("manifold"):
-        with read(files["manifold"], "fit_manifold") as file:
-            manifold = {name: file[name] for name in file.names()}
-            manifold["settings"] = file.settings
-    if files.get("points"):
-        with read(files["points"], "encode_points") as file:
-            manifold |= {f"code_{name}": file[name] for name in file.names()}
-    if files.get("kernel"):
-        from fewfold.kernels import KernelMatrix
-
-        kernel = KernelMatrix(files["kernel"])
-    inputs = Inputs(
-        X=data.X,
-        X_new=data.X_new,
-        task=truth.task,
-        graph=graph,
-        extension=extension,
-        manifold=manifold,
-        kernel=kernel,
-        image_shape=data.image_shape,
-        images=data.images,
-        images_new=data.images_new,
-        groups=truth.groups,
-        groups_new=truth.groups_new,
-    )
-    return inputs, truth
 
 
 def main(files, predictions, *, learner, options, first, last):
