@@ -1,5 +1,6 @@
 """Eigenbasis classifier: least squares, components, new points, adapter."""
 
+import os
 import warnings
 
 import numpy as np
@@ -18,9 +19,12 @@ from fewfold.basis_regression import (
     signed_targets,
     vector_count,
 )
+from fewfold.datasets import load
 from fewfold.eigenbasis import EigenbasisClassifier, EigenbasisModel, compute_basis, fit_predict
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import build_graph, extend_graph
+from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.prepare import fit_preparation
 from fewfold.training import Inputs
 
 
@@ -294,3 +298,23 @@ def test_scikit_learn_conventions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its random data fall into several parts
         check_estimator(EigenbasisClassifier(), expected_failed_checks=expected, on_skip=None)
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif("FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set")
+def test_unlabelled_digits_help_on_mnist():
+    data = load("mnist", part="train", n_samples=6000)
+    X, truth = np.asarray(data.X, np.float32) / 255, data.y
+    X = fit_preparation(X, pca=100).transform(X)
+    graph = build_graph(X, n_neighbors=8)
+    basis = compute_basis(graph, 20)
+    ours, nearest = [], []
+    for draw in range(5):
+        rows = np.random.default_rng(draw).choice(6000, 100, replace=False)
+        rest = np.setdiff1d(np.arange(6000), rows)
+        inputs = Inputs(X, graph=graph, manifold=basis)
+        out = fit_predict(inputs, rows, truth[rows], n_classes=10, seed=0, settings={})
+        ours.append(np.mean(out.labels[rest] != truth[rest]))
+        found = truth[rows][nearest_neighbors(X[rows], 1, query=X[rest]).indices[:, 0]]
+        nearest.append(np.mean(found != truth[rest]))
+    assert np.mean(ours) < 0.75 * np.mean(nearest)
