@@ -212,8 +212,9 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
         self
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
         labelled = np.asarray(y != -1)
+        # Names and the mark -1 in one column cannot be sorted together, so look at names only.
+        check_classification_targets(y[labelled])
         self.classes_ = np.unique(y[labelled])
         return self._fit_parts(X, y, labelled)
 
