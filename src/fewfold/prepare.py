@@ -249,8 +249,9 @@ def _lanczos_axes(X, mean, k, seed):
     n, d = X.shape
     centred = LinearOperator(
         (n, d),
-        matvec=lambda v: X @ v - mean @ v,
-        rmatvec=lambda u: X.T @ u - mean * u.sum(),
+        # svds hands over vectors of shape (n,) as well as (n, 1)
+        matvec=lambda v: X @ v.ravel() - mean @ v.ravel(),
+        rmatvec=lambda u: X.T @ u.ravel() - mean * u.sum(),
         dtype=np.float64,
     )
     start = np.random.default_rng(seed).normal(size=min(n, d))
