@@ -43,7 +43,9 @@ def test_curved_classes_need_diffused_neighbourhoods():
     y = np.full(300, -1)
     for k in (0, 1):
         y[np.flatnonzero(codes == k)[:4]] = k
-    diffused = MbedClassifier(similarity="diffused", walk=0.98, **QUICK).fit(X, y)
+    diffused = MbedClassifier(
+        similarity="diffused", start="spectral", perplexity=10.0, walk=0.98, **QUICK
+    ).fit(X, y)
     published = MbedClassifier(variant="published", **QUICK).fit(X, y)
     assert np.mean(diffused.transduction_ != codes) < 0.03
     assert np.mean(published.transduction_ != codes) > 0.05

@@ -14,7 +14,13 @@ from fewfold.mbed.neighborhoods import (
     LocalNeighborhoods,
     SparseNeighborhoods,
 )
-from fewfold.mbed.starts import spectral_coordinates, turn_to_clusters, turn_to_labels
+from fewfold.mbed.selection import left_out_hits, prefer
+from fewfold.mbed.starts import (
+    label_walk,
+    spectral_coordinates,
+    turn_to_clusters,
+    turn_to_labels,
+)
 
 
 def _rows(n=60, d=5, seed=0):
@@ -145,3 +151,40 @@ def test_spectral_start_turned_to_clusters_separates_groups():
     table = np.array([[np.sum((codes == a) & (found == b)) for b in range(3)] for a in range(3)])
     assert sorted(table.argmax(axis=1)) == [0, 1, 2]
     assert table.max(axis=1).sum() > 115
+
+
+def test_leaving_one_out_is_fair_where_neighbourhoods_say_nothing():
+    P = np.full((20, 20), 1 / 19)
+    np.fill_diagonal(P, 0)
+    noise = np.random.default_rng(0).uniform(0.99, 1.01, P.shape)
+    hits = left_out_hits(P * noise, np.arange(20), np.eye(2)[np.arange(20) % 2])
+    assert 0.2 < hits.mean() < 0.8  # not 0, as it is when a point makes its own class rare
+    groups, codes = _three_groups()
+    assert left_out_hits(groups, np.arange(0, 120, 7), np.eye(3)[codes[::7]]).mean() > 0.9
+
+
+def test_a_choice_needs_more_than_a_standard_error():
+    right, wrong = np.ones(9, bool), np.zeros(9, bool)
+    assert prefer(right, right) == -1
+    one = right.copy()
+    one[0] = False
+    assert prefer(right, one) == -1
+    assert prefer(right, wrong) == 0
+    assert prefer(wrong, right) == 1
+
+
+def test_label_walk_on_a_chain_follows_the_nearer_end():
+    chain = np.diag(np.ones(9), 1) + np.diag(np.ones(9), -1)
+    P = sparse.csr_array(chain / chain.sum(axis=1, keepdims=True))
+    labeled, targets = np.array([0, 9]), np.eye(2)
+    shares = label_walk(P, labeled, targets, 0.95, n_rounds=400)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_allclose(shares, shares[::-1, ::-1], atol=1e-6)
+    assert (np.diff(shares[:, 0]) < 0).all()
+    assert np.array_equal(shares.argmax(axis=1), np.repeat([0, 1], 5))
+
+
+def test_points_that_no_label_reaches_get_equal_shares():
+    P = sparse.csr_array(np.kron(np.eye(2), [[0, 1.0], [1.0, 0]]))
+    shares = label_walk(P, np.array([0]), np.array([[1.0, 0.0]]), 0.9)
+    np.testing.assert_allclose(shares, [[1, 0], [1, 0], [0.5, 0.5], [0.5, 0.5]])

@@ -24,6 +24,7 @@ from fewfold.mbed.neighborhoods import (
 )
 from fewfold.mbed.placement import Placement, normalisers, place
 from fewfold.mbed.sampled import SampledSNE
+from fewfold.mbed.selection import left_out_hits, prefer
 from fewfold.mbed.similarities import dissimilarities
 from fewfold.mbed.starts import (
     spectral_coordinates,
@@ -51,8 +52,9 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         "published" is Algorithm 1 as printed: one length scale and a random start. "default"
         starts from random walks of the labels, and chooses the neighbourhoods.
     similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
-        Overrides the variant's neighbourhoods. "auto" embeds with global and with diffused ones and
-        keeps the larger criterion J. Beyond ``max_exact`` rows "sparse" is used.
+        Overrides the variant's neighbourhoods. "auto" takes global or diffused ones, whichever
+        label the labelled points better when each is left out; where they tie, both are embedded
+        and the larger criterion J is kept. Beyond ``max_exact`` rows "sparse" is used.
     start : {"random", "spectral", "labels"}, optional
         Overrides the variant's start. "labels" places points by random walks from the labelled
         ones; "spectral" turns spectral coordinates towards them (or, without labels, towards
@@ -193,8 +195,7 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         problem = Problem(X.shape[0], K, d, labeled, targets, prior, float(self.boundary_weight))
         with workers(self.n_jobs) as pool:
             runs = []
-            for name in self._candidates(X.shape[0]):
-                rule, P = self._neighborhoods(X, name)
+            for name, rule, P in self._candidates(X, labeled, targets):
                 sne = self._sne(P, pool, rng)
                 for child in rng.spawn(self.n_init):
                     runs.append((self._run(sne, P, problem, child), rule, name))
@@ -230,22 +231,25 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         )
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
 
-    def _candidates(self, n):
+    def _candidates(self, X, labeled, targets):
+        """Return (name, rule, P) of the neighbourhoods to embed with: one, or two that tie."""
         name = self._option("similarity")
-        if name == "sparse" or n > self.max_exact:
-            return ["sparse"]
-        return ["global", "diffused"] if name == "auto" else [name]
-
-    def _neighborhoods(self, X, name):
-        if name == "sparse":
+        if name == "sparse" or X.shape[0] > self.max_exact:
             rule = SparseNeighborhoods(self.n_neighbors, self.perplexity, self.metric)
-            return rule, rule.fit(X)
-        rule = {
+            return [("sparse", rule, rule.fit(X))]
+        D = dissimilarities(X, metric=self.metric)
+        rules = {
             "global": GlobalNeighborhoods(1 / len(self.classes_)),
             "local": LocalNeighborhoods(self.perplexity),
             "diffused": DiffusedNeighborhoods(self.perplexity, self.walk),
-        }[name]
-        return rule, rule.fit(dissimilarities(X, metric=self.metric))
+        }
+        names = ["global", "diffused"] if name == "auto" else [name]
+        found = [(name, rules[name], rules[name].fit(D)) for name in names]
+        if len(found) == 2 and len(labeled):
+            hits = [left_out_hits(P, labeled, targets) for _, _, P in found]
+            better = prefer(*hits)
+            found = found if better < 0 else [found[better]]
+        return found
 
     def _sne(self, P, pool, rng):
         if isinstance(P, np.ndarray):
