@@ -143,7 +143,7 @@ def run_scaling(args):
         fitted = time.process_time()
         code = encode(part, atlas)
         encoded = time.process_time()
-        gamma, sigma = kernel_scales(code)
+        gamma, sigma = kernel_scales(code, len(atlas["means"]))
         tile = take_rows(code, np.arange(1000))
         atlas_kernel_rows(tile, code, gamma, sigma)
         kernel = time.process_time()
@@ -170,9 +170,7 @@ def check_errors():
         inside = away @ charts.directions[i].T.astype(np.float64)
         slow[:, i] = (away**2).sum(axis=1) - (inside**2).sum(axis=1)
     same = np.mean(cheapest(fast, 10) == cheapest(slow, 10))
-    show(
-        f"errors: largest gap {np.abs(fast - slow).max():.1e}, same charts {100 * same:.2f} %"
-    )
+    show(f"errors: largest gap {np.abs(fast - slow).max():.1e}, same charts {100 * same:.2f} %")
 
 
 def main():

@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.atlas.encoding import encode, take_rows
+from fewfold.atlas.features import KERNEL_OF
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import LEARNERS, KernelOptions, choose_options
 from fewfold.atlas.model import Atlas
@@ -153,6 +154,8 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         else:
             n_charts = int(code["charts"].max()) + 1
         gamma, sigma = kernel_scales(code, n_charts, len(own["charts"]))
+        if self.kernel in KERNEL_OF:
+            sigma /= 2  # squares and products of the projections are then of size 1 as well
         options = KernelOptions(
             kernel=self.kernel,
             assignment=self.assignment,

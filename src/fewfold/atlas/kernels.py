@@ -211,15 +211,16 @@ def kernel_scales(
     Returns
     -------
     gamma : float
-        Root of the mean error on the second cheapest chart. The cheapest was fitted to the
-        point itself, and its error tells little about points that were not there.
+        Root of the mean error on the second cheapest chart, or a later one, by one place per
+        100 charts: the finer the atlas, the more charts describe a point equally well. The
+        cheapest was fitted to the point itself, and tells little about points not there then.
     sigma : float
         Root mean square distance of two points of one chart, ``sqrt(2 mean |P(x)|^2)`` over the
         cheapest charts, times ``sqrt(1 + 8 n_charts / n_labeled)``: with fewer labels than
         charts, a labelled point must reach across whole charts.
     """
-    second = code["errors"][:, min(1, code["errors"].shape[1] - 1)]
-    gamma = np.sqrt(second.mean(dtype=np.float64))
+    place = min(max(1, round(n_charts / 100)), 9, code["errors"].shape[1] - 1)
+    gamma = np.sqrt(code["errors"][:, place].mean(dtype=np.float64))
     first = code["projections"][:, 0].astype(np.float64)
     sigma = np.sqrt(2 * np.einsum("nd,nd->n", first, first).mean())
     if n_labeled:

@@ -126,8 +126,8 @@ class Atlas(TransformerMixin, BaseEstimator):
         self.interior_ = self.atlas_["interior"]
         self.energy_ = self.atlas_["energy"]
         self.n_charts_ = len(self.atlas_["means"])
-        code = encode(X, self.atlas_, 2)
-        self.gamma_, self.sigma_ = kernel_scales(code)
+        code = encode(X, self.atlas_, self.q)
+        self.gamma_, self.sigma_ = kernel_scales(code, self.n_charts_)
         self._n_features_out = self.n_charts_ * (1 + self.atlas_["directions"].shape[1])
         return self
 
