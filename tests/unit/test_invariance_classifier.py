@@ -104,7 +104,7 @@ def test_unlabelled_rows_join_through_the_data_graph():
 def test_cross_validation_sees_labelled_rows_only_and_keeps_what_is_given():
     X, y = bars(60)
     partial = np.where(np.arange(60) < 40, y, -1)
-    model = InvariantSVC(image_shape=SHAPE, cv=4, deformations=[0.0, 100.0])
+    model = InvariantSVC(image_shape=SHAPE, cv=4, deformation=[0.0, 100.0])
     found = model.fit(X, partial).choice_
     assert found.deformation == 100.0 and 0 <= found.error < 0.5
     other = np.where(np.arange(60) < 40, X.T, X[::-1].T).T  # other unlabelled rows

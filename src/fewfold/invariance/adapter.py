@@ -10,7 +10,7 @@ from fewfold.training import Inputs, Outcome
 
 _OPTIONS = (
     "transform", "deformation", "kernel", "gamma", "C", "graph", "n_neighbors", "cv",
-    "deformations", "data_deformation", "data_deformations", "solver", "n_landmarks",
+    "data_deformation", "solver", "n_landmarks",
 )  # fmt: skip
 _BASELINE_OPTIONS = ("transform", "gamma", "C", "cv")
 
@@ -40,7 +40,7 @@ def fit_predict(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) 
     if use_graph:
         options.setdefault("data_deformation", 1.0)
     else:
-        options |= {"data_deformation": 0.0, "data_deformations": None}
+        options["data_deformation"] = 0.0
     model = InvariantSVC(
         image_shape=image_shape,
         data_graph=inputs.graph.W if use_graph else None,

@@ -14,11 +14,15 @@ from fewfold.learners import folds_for
 from fewfold.transforms import virtual_samples
 
 _BLOCK_VALUES = 2**24
+# The kernel of this many copies is held as a whole (800 MB).
+_WHOLE = 10_000
 
 
 def rbf(A, B, gamma) -> np.ndarray:
     """Return the RBF kernel in float64, as the solver wants it."""
-    return np.exp(-gamma * squared_distances(A, B).astype(np.float64))
+    squared = squared_distances(A, B)
+    squared *= -gamma
+    return np.exp(squared, out=squared).astype(np.float64)
 
 
 class AllVirtualSVC(ClassifierMixin, BaseEstimator):
@@ -94,9 +98,10 @@ class AllVirtualSVC(ClassifierMixin, BaseEstimator):
         self.gamma_, self.C_ = gammas[len(gammas) // 2], penalties[len(penalties) // 2]
         if self.cv is not None and len(gammas) * len(penalties) > 1:
             self._search(copies, codes, gammas, penalties)
-        machine, rows = self._train(copies, codes, self.gamma_, self.C_)
+        kernel = _Kernel(copies, self.gamma_)
+        machine, rows = self._train(kernel, np.arange(len(codes)), codes, self.C_)
         self.n_train_ = len(rows)
-        self.support_vectors_ = rows[machine.support_]
+        self.support_vectors_ = kernel.nodes[rows[machine.support_]]
         self._machine = machine
         self.transduction_ = self.predict(X)
         self.transduction_[labelled] = self.classes_[codes]
@@ -107,21 +112,22 @@ class AllVirtualSVC(ClassifierMixin, BaseEstimator):
         if folds is None:
             return
         best = np.inf
+        own = np.arange(len(copies)) * copies.shape[1] + self.identity_
         for gamma in gammas:
+            kernel = _Kernel(copies, gamma)
             for C in penalties:
                 errors = []
                 for train, test in folds:
-                    machine, rows = self._train(copies[train], codes[train], gamma, C)
-                    own = copies[test][:, self.identity_]
-                    predicted = machine.predict(_against(own, rows, machine.support_, gamma))
+                    machine, rows = self._train(kernel, train, codes, C)
+                    predicted = machine.predict(kernel(own[test], rows))
                     errors.append(np.mean(predicted != codes[test]))
                 if np.mean(errors) < best - 1e-12:
                     best, self.gamma_, self.C_ = np.mean(errors), gamma, C
 
-    def _train(self, copies, codes, gamma, C):
-        """Return a machine on all copies, and the rows it was trained on."""
-        rows = copies.reshape(-1, copies.shape[2])
-        return _machine(rows, np.repeat(codes, copies.shape[1]), gamma, C), rows
+    def _train(self, kernel, train, codes, C):
+        """Return a machine on all copies of some samples, and the copies it was trained on."""
+        rows = (train[:, None] * kernel.n_copies + np.arange(kernel.n_copies)).ravel()
+        return _machine(kernel, rows, np.repeat(codes[train], kernel.n_copies), C), rows
 
     def decision_function(self, X) -> np.ndarray:
         """Return scikit-learn's one-versus-rest scores (or the binary one)."""
@@ -161,28 +167,33 @@ class VirtualSupportVectorSVC(AllVirtualSVC):
     True
     """
 
-    def _train(self, copies, codes, gamma, C):
-        identity = self.identity_
-        first = _machine(np.ascontiguousarray(copies[:, identity]), codes, gamma, C)
-        chosen = first.support_
-        others = np.delete(np.arange(copies.shape[1]), identity)
-        rows = np.concatenate(
-            [copies[:, identity], copies[chosen][:, others].reshape(-1, copies.shape[2])]
-        )
-        targets = np.concatenate([codes, np.repeat(codes[chosen], len(others))])
-        return _machine(rows, targets, gamma, C), rows
+    def _train(self, kernel, train, codes, C):
+        own = train * kernel.n_copies + self.identity_
+        support = train[_machine(kernel, own, codes[train], C).support_]
+        others = np.delete(np.arange(kernel.n_copies), self.identity_)
+        rows = np.concatenate([own, (support[:, None] * kernel.n_copies + others).ravel()])
+        targets = np.concatenate([codes[train], np.repeat(codes[support], len(others))])
+        return _machine(kernel, rows, targets, C), rows
 
 
-def _machine(rows, targets, gamma, C):
+class _Kernel:
+    """The RBF kernel among copies, by their numbers: computed once where it fits in memory."""
+
+    def __init__(self, copies, gamma):
+        self.n_copies = copies.shape[1]
+        self.nodes = copies.reshape(-1, copies.shape[2])
+        self.gamma = gamma
+        self.whole = rbf(self.nodes, self.nodes, gamma) if len(self.nodes) <= _WHOLE else None
+
+    def __call__(self, a, b):
+        if self.whole is None:
+            return rbf(self.nodes[a], self.nodes[b], self.gamma)
+        return self.whole[np.ix_(a, b)]
+
+
+def _machine(kernel, rows, targets, C):
     from sklearn.svm import SVC
 
     if len(np.unique(targets)) < 2:
         raise InputError("A fold's training part holds one class only. Lower cv.")
-    return SVC(C=C, kernel="precomputed", cache_size=1000).fit(rbf(rows, rows, gamma), targets)
-
-
-def _against(points, rows, support, gamma):
-    """Return the kernel to the training rows, filled in for the support vectors only."""
-    K = np.zeros((len(points), len(rows)))
-    K[:, support] = rbf(points, rows[support], gamma)
-    return K
+    return SVC(C=C, kernel="precomputed", cache_size=1000).fit(kernel(rows, rows), targets)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewfold.exceptions import InputError
 from fewfold.invariance.deformed import BaseKernel
 from fewfold.invariance.graphs import knn_laplacian, orbit_laplacians
-from fewfold.invariance.selection import WIDTHS, Choice, penalty_scale, search
+from fewfold.invariance.selection import DEFORMATIONS, WIDTHS, Choice, penalty_scale, search
 from fewfold.invariance.solver import SOLVERS, Nodes, make_solver
 from fewfold.kernels import median_gamma
 from fewfold.transforms import get_transform, virtual_samples
@@ -75,9 +75,10 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         steps of 15 degrees for images, "jitter" for other rows.
     image_shape : tuple of int, optional
         Shape of one row: (height, width[, channels]) or (length,).
-    deformation : float
-        Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain machine.
-    data_deformation : float
+    deformation : float or sequence, optional
+        Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain machine. With ``cv``
+        several may be given to choose from. Default: 1000; with ``cv``, of 1000 and 100.
+    data_deformation : float or sequence
         Strength of the data graph over unlabelled and labelled rows; 0 ignores unlabelled rows.
     kernel : {"rbf", "linear"} or callable
         The kernel that is deformed; a function ``(A, B) -> matrix`` is any other.
@@ -96,8 +97,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         the copies of one of the two.
     cv : int, optional
         Choose ``gamma`` and ``C``, where None, by this many folds of the labelled rows.
-    deformations, data_deformations : sequence of float, optional
-        With cv: strengths to choose from.
     solver : {"auto", "exact", "lowrank"}
     n_landmarks : int
         Of the low-rank solver, taken when the nodes are above about 20 000.
@@ -137,7 +136,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         transform=None,
         image_shape=None,
         *,
-        deformation=100.0,
+        deformation=None,
         data_deformation=0.0,
         kernel="rbf",
         gamma=None,
@@ -146,8 +145,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         n_neighbors=5,
         data_graph=None,
         cv=None,
-        deformations=None,
-        data_deformations=None,
         solver="auto",
         n_landmarks=3000,
         random_state=0,
@@ -163,8 +160,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.data_graph = data_graph
         self.cv = cv
-        self.deformations = deformations
-        self.data_deformations = data_deformations
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.random_state = random_state
@@ -271,7 +266,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         keep = np.arange(n) * m + transform.identity
         V = copies.reshape(n * m, d)
         rest = np.setdiff1d(np.arange(len(X)), labelled)
-        has_data = len(rest) > 0 and (self.data_deformation > 0 or bool(self.data_deformations))
+        has_data = len(rest) > 0 and max(_strengths(self.data_deformation)) > 0
         if has_data:
             V = np.concatenate([V, np.asarray(X[rest], np.float32)])
         blocks = L = data = None
@@ -320,20 +315,22 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         width = median_gamma(nodes.V)
         only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
         gammas = [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
+        strengths = _strengths(self.deformation, DEFORMATIONS)
+        data_strengths = _strengths(self.data_deformation)
         if self.cv is not None:
             grid = {
                 "gamma": gammas,
-                "deformation": list(self.deformations or [self.deformation]),
-                "data_deformation": list(self.data_deformations or [self.data_deformation]),
+                "deformation": strengths,
+                "data_deformation": data_strengths,
                 "C": None if self.C is None else [self.C],
             }
             found = search(solver_for, codes, grid, n_folds=self.cv, seed=seed)
             if found is not None:
                 return found
         gamma = gammas[0] if only else WIDTHS[1] * width
-        deformed = solver_for(gamma).deform(self.deformation, self.data_deformation)
+        deformed = solver_for(gamma).deform(strengths[0], data_strengths[0])
         C = 10.0 * penalty_scale(deformed.gram) if self.C is None else self.C
-        return Choice(gamma, self.deformation, self.data_deformation, C), deformed
+        return Choice(gamma, strengths[0], data_strengths[0], C), deformed
 
     def _check_options(self):
         for name, allowed in (("graph", GRAPHS), ("solver", SOLVERS)):
@@ -343,7 +340,8 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
                     f"Choose one of {', '.join(allowed)}."
                 )
         for name in ("deformation", "data_deformation"):
-            if not getattr(self, name) >= 0:
+            values = _strengths(getattr(self, name), DEFORMATIONS)
+            if not values or not min(values) >= 0:
                 raise InputError(f"{name}={getattr(self, name)!r}: allowed are numbers from 0.")
         for name in ("gamma", "C"):
             value = getattr(self, name)
@@ -364,6 +362,11 @@ def orbit_graph(transform, image_shape) -> dict:
         "image_shape": list(image_shape),
         "metric_options": {"transforms": transform, "base": "squared_euclidean"},
     }
+
+
+def _strengths(value, default=(0.0,)):
+    """Return one strength, several, or the default ones, as a list."""
+    return [float(v) for v in np.atleast_1d(default if value is None else value)]
 
 
 def _seed(random_state):

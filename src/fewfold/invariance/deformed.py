@@ -222,11 +222,33 @@ def lowrank_root(K_zz) -> np.ndarray:
     )
 
 
-def lowrank_middle(root, S) -> np.ndarray:
-    """Return ``R^-T S R^-1``: the seminorm of strength 1 in the landmarks' own features."""
-    half = linalg.solve_triangular(root, S, trans="T", check_finite=False)
-    whole = linalg.solve_triangular(root, half.T, trans="T", check_finite=False)
-    return (whole + whole.T) / 2
+def lowrank_middle(root, K_vz, L, block_nodes: int = 4096) -> np.ndarray:
+    """Return ``F^T L F`` of the features ``F = K_vz R^-1``: the seminorm in the subspace.
+
+    Parameters
+    ----------
+    root : ndarray of shape (p, p)
+    K_vz : ndarray of shape (n_nodes, p)
+        Values of the subspace's functions at the nodes.
+    L : csr_array of shape (n_nodes, n_nodes)
+
+    Returns
+    -------
+    ndarray of shape (p, p), positive semidefinite
+    """
+    features = np.empty(K_vz.shape, np.float32)
+    for first in range(0, len(K_vz), block_nodes):
+        block = K_vz[first : first + block_nodes].T
+        features[first : first + block_nodes] = linalg.solve_triangular(
+            root, block, trans="T", check_finite=False
+        ).T
+    L = L.astype(np.float32)
+    out = np.zeros(root.shape)
+    for first in range(0, len(K_vz), block_nodes):
+        rows = L[first : first + block_nodes]
+        if rows.nnz:
+            out += features[first : first + block_nodes].T @ (rows @ features)
+    return (out + out.T) / 2
 
 
 def lowrank_coefficients(root, seminorm, K_zk) -> np.ndarray:

@@ -120,11 +120,8 @@ class DeformedKernel:
         z = available[choose_landmarks(len(available), self._n_landmarks, seed=0)]
         self._K_z = self._base.rows(z)
         self._root = lowrank_root(self._K_z[:, z])
-        S = np.zeros((len(z), len(z)))
-        for first in range(0, self.n, 8192):
-            last = min(first + 8192, self.n)
-            S += self._K_z[:, first:last] @ (self._L[first:last] @ self._K_z[:, : self.n].T)
-        self._middle = self.strength * lowrank_middle(self._root, (S + S.T) / 2)
+        middle = lowrank_middle(self._root, self._K_z[:, : self.n].T, self._L)
+        self._middle = self.strength * middle
 
 
 class _JoinedBase:
