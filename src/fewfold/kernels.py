@@ -177,6 +177,8 @@ class KernelMatrix:
         self._row_numbers = joined["rows"]
         self._starts = joined["tile_starts"]
         tiles = [path.parent / name for name in joined["tiles"]]
+        if any(Path(name).is_absolute() or ".." in Path(name).parts for name in joined["tiles"]):
+            joined._fail("names tiles that lie outside of its folder")
         self._tiles = [artifacts.read(t, "compute_kernel_tile") for t in tiles]
         for tile, wanted in zip(self._tiles, joined["tile_digests"]):
             if tile.content != wanted:

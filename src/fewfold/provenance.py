@@ -84,7 +84,7 @@ def _module_digest(name):
         body = getattr(node, "body", None)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
-                body[0] = ast.Pass()
+                body[:1] = [] if len(body) > 1 else [ast.Pass()]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 

@@ -382,11 +382,11 @@ def test_garbage_after_the_end_changes_nothing(tmp_path):
     assert everything(path) == expected
 
 
-def test_every_single_byte_flipped(tmp_path):
+def test_a_flipped_byte_is_found_or_does_not_matter(tmp_path):
     path = write_small(tmp_path / "a.h5")
     expected, whole = everything(path), path.read_bytes()
     # Most of the zeros are room that HDF5 keeps for later: a sample of them is enough.
-    places = [i for i, byte in enumerate(whole) if byte or i % 16 == 0]
+    places = [i for i, byte in enumerate(whole) if byte or i % 16 == 0][::3]
     found = 0
     damaged = tmp_path / "b.h5"
     damaged.write_bytes(whole)
