@@ -46,6 +46,10 @@ def image_graph_settings(image_shape, **changes) -> GraphSettings:
     settings = {
         "n_neighbors": 6,
         "metric": "deformation",
+        "metric_options": {"fine": {"displacement": 2, "window": 5}},
+        "candidates": 100,
+        # Only of the candidates: what it misses is not among the nearest.
+        "method": "approximate",
         "weights": "relative",
         "symmetrize": "mean",
         "canonicalize": ["deskew"] if is_straightened else [],

@@ -44,6 +44,18 @@ def test_all_rows_as_candidates_give_the_true_neighbours(digits):
     assert np.mean(got.indices == indices) > 0.99
 
 
+def test_a_finer_metric_ranks_the_best_again(digits):
+    finer = {"displacement": 2, "window": 5}
+    options = {"fine": finer, "fine_candidates": 299}
+    got = find_neighbors(digits, settings(candidates=299, metric_options=options))
+    _, distances = brute_force(digits, get_metric("deformation", (8, 8), finer), 5)
+    np.testing.assert_allclose(got.distances, distances, rtol=1e-5)
+    few = find_neighbors(digits, settings(metric_options={**options, "fine_candidates": 5}))
+    plain = find_neighbors(digits, settings())
+    np.testing.assert_array_equal(np.sort(few.indices), np.sort(plain.indices))
+    assert few.recall == plain.recall
+
+
 def test_recall_is_that_of_brute_force(digits):
     got = find_neighbors(digits, settings(candidates=8, metric_options={"recall_sample": 300}))
     indices, _ = brute_force(digits, get_metric("deformation", (8, 8)), 5)

@@ -10,6 +10,8 @@ from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 # Queries whose neighbours are also searched among all rows, to measure the candidates' recall.
 RECALL_SAMPLE = 20
+# Of the candidates, those that a dearer form of the metric ranks once more.
+FINE_CANDIDATES = 32
 # A principal axis from more features than this comes from a sketch instead of the covariance.
 _MAX_EXACT_FEATURES = 4096
 
@@ -54,8 +56,10 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
         The rows searched.
     settings : GraphSettings
         ``canonicalize``, ``metric``, ``metric_options``, ``image_shape``, ``candidates``,
-        ``candidate_dims``, ``method`` and ``n_neighbors`` are used. ``metric_options`` may hold
-        ``recall_sample``, the number of queries compared with all rows (default 20, 0: none).
+        ``candidate_dims``, ``method`` and ``n_neighbors`` are used. ``metric_options`` are the
+        metric's, and may hold besides: ``fine``, options of a dearer form of the same metric
+        that ranks the best ``fine_candidates`` (default 32) again; and ``recall_sample``, the
+        number of queries compared with all rows (default 20, 0: none).
     query : array of shape (n_queries, n_features), optional
         New rows; without it rows of ``X`` are the queries and not their own neighbours.
     rows : slice, optional
@@ -66,8 +70,9 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     Returns
     -------
     Neighbors
-        Distances are the metric's. ``recall`` is the share of true neighbours (by brute force,
-        on a sample) that were among the candidates.
+        Distances are the metric's (the fine one's, if there is one). ``recall`` is the share of
+        the metric's true neighbours, by brute force on a sample, that were among the
+        candidates.
 
     Examples
     --------
@@ -87,7 +92,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
             X, settings.n_neighbors, query=query, rows=rows, metric=settings.metric,
             method=settings.method, progress=progress,
         )  # fmt: skip
-    metric, sample = _metric_of(settings)
+    metric, fine, n_fine, sample = _metrics_of(settings)
     n, k = len(X), settings.n_neighbors
     available = n - 1 if query is None else n
     if not 1 <= k <= available:
@@ -96,16 +101,23 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
             "Lower n_neighbors or give more samples."
         )
     found = find_candidates(X, settings, metric, query=query, rows=rows)
-    base = metric.prepare(X)
-    if query is None:
-        own = np.arange(n)[rows or slice(0, n)]
-        wanted = metric.take(base, own)
-    else:
-        own, wanted = None, metric.prepare(query)
-    distances = metric.distances(wanted, base, found, progress)
-    indices, distances = _closest(found, distances, k)
-    recall = _measure_recall(metric, wanted, base, own, indices, sample, n)
+    own = np.arange(n)[rows or slice(0, n)] if query is None else None
+    indices, distances, recall = _ranked(
+        metric, X, query, own, found, k if fine is None else max(k, n_fine), k, sample, progress
+    )
+    if fine is not None:
+        indices, distances, _ = _ranked(fine, X, query, own, indices, k, k, 0, None)
     return Neighbors(indices, distances, recall)
+
+
+def _ranked(metric, X, query, own, found, n_kept, k, sample, progress):
+    """Rank candidates by a metric; measure the recall of its ``k`` nearest."""
+    base = metric.prepare(X)
+    wanted = metric.take(base, own) if query is None else metric.prepare(query)
+    distances = metric.distances(wanted, base, found, progress)
+    indices, distances = _closest(found, distances, n_kept)
+    recall = _measure_recall(metric, wanted, base, own, indices[:, :k], sample, len(X))
+    return indices, distances, recall
 
 
 def find_candidates(X, settings, metric, *, query=None, rows=None) -> np.ndarray:
@@ -165,12 +177,17 @@ def _canonical(X, settings):
     return canonicalize(X, settings.image_shape, settings.canonicalize)
 
 
-def _metric_of(settings):
+def _metrics_of(settings):
     from fewfold.transforms.metrics import get_metric
 
     options = dict(settings.metric_options)
     sample = options.pop("recall_sample", RECALL_SAMPLE)
-    return get_metric(settings.metric, settings.image_shape, options), sample
+    finer, n_fine = options.pop("fine", None), options.pop("fine_candidates", FINE_CANDIDATES)
+    metric = get_metric(settings.metric, settings.image_shape, options)
+    fine = None
+    if finer:
+        fine = get_metric(settings.metric, settings.image_shape, {**options, **finer})
+    return metric, fine, n_fine, sample
 
 
 def _closest(found, distances, k):

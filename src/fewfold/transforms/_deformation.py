@@ -46,7 +46,16 @@ def _box_sum(values, lo, hi, step, radius, out):
         for t in range(hi - lo):
             target[t] = before[t] + here[t] + after[t]
         return
-    target[:] = values[lo:hi]
+    near_before, near_after = values[lo - step : hi - step], values[lo + step : hi + step]
+    here = values[lo:hi]
+    if radius == 2:
+        far_before = values[lo - 2 * step : hi - 2 * step]
+        far_after = values[lo + 2 * step : hi + 2 * step]
+        for t in range(hi - lo):
+            near = near_before[t] + near_after[t]
+            target[t] = here[t] + near + (far_before[t] + far_after[t])
+        return
+    target[:] = here
     for away in range(1, radius + 1):
         before = values[lo - away * step : hi - away * step]
         after = values[lo + away * step : hi + away * step]
