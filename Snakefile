@@ -15,6 +15,7 @@ include: "workflow/rules/graph.smk"
 include: "workflow/rules/fit.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/label.smk"
 
 
 rule all:

@@ -94,6 +94,90 @@ def datasets():
     Console().print(table)
 
 
+@app.command()
+def label(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, NPZ, HDF5 or h5ad.")],
+    target: Annotated[str | None, typer.Option(help="The column of labels, partly empty.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder; by default FILE-labels.")] = None,
+    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
+    classes: Annotated[
+        int | None, typer.Option(help="Use no labels: put the rows into this many groups.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Candidates, with commas; see docs/label.md.")
+    ] = None,
+    image_shape: Annotated[
+        tuple[int, int] | None, typer.Option(help="HEIGHT WIDTH, if the features are pixels.")
+    ] = None,
+    ids: Annotated[str | None, typer.Option(help="The column that names the rows.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    expand: Annotated[
+        list[str] | None, typer.Option(help="A column of dates or texts to make features of.")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="auto, none or standard.")] = "auto",
+    abstain: Annotated[
+        float | None, typer.Option(help="Leave labels empty that are less sure than this.")
+    ] = None,
+    keep_spellings: Annotated[
+        bool, typer.Option("--keep-spellings", help="Names that differ in case are two classes.")
+    ] = False,
+    cores: Cores = ALL_CORES,
+    profile: Profile = None,
+    seed: Annotated[int, typer.Option(help="Everything random derives from it.", min=0)] = 0,
+):
+    """Fill in a mostly empty column: labels for all rows, a report, a model file."""
+    from fewfold.labelling import label as label_file
+
+    label_file(
+        file,
+        target,
+        out=out,
+        task=task,
+        classes=classes,
+        methods=methods.split(",") if methods else None,
+        image_shape=image_shape,
+        ids=ids,
+        drop=drop or (),
+        expand=expand or (),
+        scale=scale,
+        abstain=abstain,
+        keep_spellings=keep_spellings,
+        cores=cores,
+        profile=profile,
+        seed=seed,
+        echo=typer.echo,
+    )
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="model.h5, written by 'fewfold label'.")],
+    file: Annotated[Path, typer.Argument(help="A file with the same columns.")],
+    out: Annotated[Path, typer.Option(help="CSV to write.")] = Path("predictions.csv"),
+    abstain: Annotated[
+        float | None, typer.Option(help="Leave labels empty that are less sure than this.")
+    ] = None,
+):
+    """Label the rows of a new file with a model file."""
+    from fewfold.labelling import predict as predict_file
+
+    predict_file(model, file, out, abstain=abstain, echo=typer.echo)
+
+
+@app.command()
+def doctor(
+    out: Annotated[Path, typer.Option(help="The folder runs would use.")] = Path("."),
+    profile: Profile = None,
+):
+    """Check installation, cores, memory, disk, cache, mirror and cluster profile."""
+    from fewfold.doctor import examine, show
+
+    findings = examine(out, profile)
+    show(findings, typer.echo)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
 def main() -> None:
     """Run the command line; a fewfold error is one sentence, not a traceback."""
     try:

@@ -27,7 +27,7 @@ rule fetch_dataset:
 rule prepare_features:
     """Check, scale and project the features; set new rows apart."""
     input:
-        raw="results/{dataset}/raw.h5",
+        raw=prepared_from("features"),
     output:
         features="results/{dataset}/features.h5",
     log:
@@ -51,7 +51,7 @@ rule prepare_features:
 rule prepare_labels:
     """Keep the truth apart from the features, so that new labels re-run little."""
     input:
-        raw="results/{dataset}/raw.h5",
+        raw=prepared_from("labels"),
     output:
         labels="results/{dataset}/labels.h5",
     log:

@@ -26,6 +26,18 @@ def source_files(wildcards):
     return [options[key] for key in ("path", "labels") if options.get(key)]
 
 
+def prepared_from(kind):
+    """What preparing starts from: the fetched source, or a file that was imported already."""
+
+    def path(wildcards):
+        entry = plan.dataset(wildcards.dataset)
+        if entry["source"] == "imported":
+            return entry["options"][kind]
+        return f"results/{wildcards.dataset}/raw.h5"
+
+    return path
+
+
 def holdout_settings(wildcards):
     entry = plan.dataset(wildcards.dataset)
     return {

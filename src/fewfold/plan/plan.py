@@ -123,6 +123,10 @@ class Plan:
         from fewfold.datasets import describe
 
         entry = self.config["datasets"][name]
+        if entry["source"] == "imported":
+            from fewfold.labelling.workspace import describe_imported
+
+            return describe_imported(entry["options"])
         try:
             return describe(entry["source"], **entry.get("options", {}))
         except (InputError, TypeError) as error:

@@ -1,0 +1,19 @@
+"""Stage draw_label_map: a 2-D picture of some rows, which no label changes."""
+
+from fewfold.artifacts import writing
+from fewfold.features import read_features
+from fewfold.maps import map_rows
+from fewfold.stages import stage_log
+
+
+def main(features, picture, *, seed):
+    shown, positions = map_rows(read_features(features).X, random_state=seed)
+    with writing(picture, "draw_label_map", seed=seed, inputs=[features]) as out:
+        out.add("shown", shown)
+        out.add("positions", positions)
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(sm.input.features, sm.output.picture, **sm.params.settings)

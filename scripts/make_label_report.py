@@ -1,0 +1,27 @@
+"""Stage make_label_report: the answer as a table, advice, and one HTML page."""
+
+import json
+
+from fewfold.artifacts import atomic_path
+from fewfold.labelling.finishing import Material, advise, finish
+from fewfold.labelling.report_page import render_answer
+from fewfold.stages import stage_log
+
+
+def main(files, outputs, *, abstain, config):
+    material = Material.read(files)
+    finished = finish(material, abstain=abstain)
+    page = render_answer(material, finished, config=config)
+    for key, table in (("labels", finished.table), ("advice", advise(material, finished))):
+        with atomic_path(outputs[key]) as part:
+            table.to_csv(part, index=False)
+    with atomic_path(outputs["page"]) as part:
+        part.write_text(page, encoding="utf-8")
+    with atomic_path(outputs["summary"]) as part:
+        part.write_text(json.dumps(finished.summary, indent=1), encoding="utf-8")
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(dict(sm.input.items()), dict(sm.output.items()), **sm.params.settings)

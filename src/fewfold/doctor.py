@@ -1,0 +1,203 @@
+"""`fewfold doctor`: what a machine offers to fewfold, and what to mend."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+LOW_MEMORY_GB, LOW_DISK_GB = 2.0, 2.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: ``level`` is ok, warning or error; ``advice`` says what to do."""
+
+    level: str
+    what: str
+    found: str
+    advice: str = ""
+
+
+def examine(folder: Path = Path("."), profile: str | None = None) -> list[Finding]:
+    """Look at everything a run depends on.
+
+    Parameters
+    ----------
+    folder : Path
+        Where results would be written.
+    profile : str, optional
+        A cluster profile to check: a name under workflow/profiles, or a folder.
+
+    Examples
+    --------
+    >>> {f.what for f in examine()} >= {"cores", "memory", "disk"}
+    True
+    """
+    return [
+        *check_packages(),
+        check_checkout(),
+        check_cores(),
+        check_memory(),
+        check_disk(folder),
+        check_mirror(os.environ.get("FEWFOLD_MIRROR")),
+        check_cache(),
+        check_output_cache(os.environ.get("SNAKEMAKE_OUTPUT_CACHE")),
+        *check_profile(profile),
+    ]
+
+
+def check_packages() -> list[Finding]:
+    """Compare what is installed with what fewfold asks for."""
+    from packaging.requirements import Requirement
+
+    try:
+        wanted = [Requirement(text) for text in metadata.requires("fewfold") or ()]
+    except metadata.PackageNotFoundError:
+        return [Finding("error", "fewfold", "not installed", "Run 'make install'.")]
+    found = [Finding("ok", "fewfold", metadata.version("fewfold"))]
+    missing = []
+    for need in wanted:
+        if need.marker is not None and not need.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            version = metadata.version(need.name)
+        except metadata.PackageNotFoundError:
+            missing.append(f"{need.name} (missing)")
+            continue
+        if not need.specifier.contains(version, prereleases=True):
+            missing.append(f"{need.name} {version} (needs {need.specifier})")
+    if missing:
+        advice = "Run 'make install', or pip install these."
+        return [*found, Finding("error", "packages", ", ".join(missing), advice)]
+    return [*found, Finding("ok", "packages", f"all {len(wanted)} requirements are met")]
+
+
+def check_checkout() -> Finding:
+    """Find the workflow's files."""
+    from fewfold.exceptions import FewfoldError
+    from fewfold.runner import project_root
+
+    try:
+        return Finding("ok", "workflow", str(project_root()))
+    except FewfoldError as error:
+        return Finding("error", "workflow", "no Snakefile found", str(error))
+
+
+def check_cores() -> Finding:
+    """Count the cores this process may use."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    found = f"{allowed} ({load:.1f} busy now)"
+    if load > 2 * allowed:
+        return Finding(
+            "warning", "cores", found, "Other programs keep them busy; runs take longer."
+        )
+    return Finding("ok", "cores", found)
+
+
+def check_memory() -> Finding:
+    """Look at the memory that is free."""
+    import psutil
+
+    memory = psutil.virtual_memory()
+    found = f"{memory.available / 1e9:.1f} GB free of {memory.total / 1e9:.1f} GB"
+    if memory.available < LOW_MEMORY_GB * 1e9:
+        advice = "Close other programs, or use a larger machine: 70,000 images need about 2 GB."
+        return Finding("warning", "memory", found, advice)
+    return Finding("ok", "memory", found)
+
+
+def check_disk(folder: Path) -> Finding:
+    """Look whether results can be written, and how much fits."""
+    place = Path(folder).resolve()
+    while not place.exists():
+        place = place.parent
+    if not os.access(place, os.W_OK):
+        advice = "Choose a folder you may write to (--out)."
+        return Finding("error", "disk", f"{place} cannot be written to", advice)
+    free = shutil.disk_usage(place).free
+    found = f"{free / 1e9:.1f} GB free in {place}"
+    if free < LOW_DISK_GB * 1e9:
+        return Finding("warning", "disk", found, "Free some space, or choose another --out.")
+    return Finding("ok", "disk", found)
+
+
+def check_mirror(mirror: str | None) -> Finding:
+    """Look at FEWFOLD_MIRROR."""
+    if not mirror:
+        return Finding("ok", "mirror", "FEWFOLD_MIRROR is not set; datasets are downloaded")
+    if not Path(mirror).is_dir():
+        advice = "Set FEWFOLD_MIRROR to a folder with the data files, or unset it."
+        return Finding("error", "mirror", f"FEWFOLD_MIRROR={mirror} is no folder", advice)
+    return Finding("ok", "mirror", f"{mirror} ({len(os.listdir(mirror))} entries)")
+
+
+def check_cache() -> Finding:
+    """Count the published datasets that are on disk."""
+    from fewfold.datasets import available
+
+    here = [r.name for r in available() if r.on_disk in ("cached", "mirror")]
+    return Finding("ok", "datasets", f"on disk: {', '.join(here) or 'none yet'}")
+
+
+def check_output_cache(cache: str | None) -> Finding:
+    """Look at Snakemake's cache between runs."""
+    if not cache:
+        return Finding("ok", "cache between runs", "off (set SNAKEMAKE_OUTPUT_CACHE to a folder)")
+    if not Path(cache).is_dir() or not os.access(cache, os.W_OK):
+        advice = "Create it, or unset SNAKEMAKE_OUTPUT_CACHE."
+        found = f"SNAKEMAKE_OUTPUT_CACHE={cache} is no folder one can write to"
+        return Finding("error", "cache between runs", found, advice)
+    return Finding("ok", "cache between runs", cache)
+
+
+def check_profile(profile: str | None) -> list[Finding]:
+    """Check a cluster profile: that it can be read, and that its programs are there."""
+    import yaml
+
+    from fewfold.exceptions import FewfoldError
+    from fewfold.runner import snakemake_command
+
+    if profile is None:
+        sbatch = shutil.which("sbatch")
+        found = (
+            "SLURM found: try --profile slurm" if sbatch else "no cluster here; jobs run locally"
+        )
+        return [Finding("ok", "cluster", found)]
+    try:
+        command = snakemake_command(cores=1, profile=profile)
+    except FewfoldError as error:
+        return [Finding("error", "cluster", f"profile {profile!r}", str(error))]
+    folder = Path(command[command.index("--workflow-profile") + 1])
+    try:
+        settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError as error:
+        advice = " ".join(str(error).split())
+        return [Finding("error", "cluster", f"{folder}/config.yaml is no YAML", advice)]
+    executor = str(settings.get("executor", "local"))
+    findings = [Finding("ok", "cluster", f"profile {folder.name}, executor {executor}")]
+    if executor != "local":
+        try:
+            metadata.version(f"snakemake-executor-plugin-{executor}")
+        except metadata.PackageNotFoundError:
+            advice = f"pip install snakemake-executor-plugin-{executor} (see docs/cluster.md)"
+            found = f"the plugin for {executor} is not installed"
+            findings.append(Finding("error", "cluster", found, advice))
+    if executor == "slurm" and not shutil.which("sbatch"):
+        advice = "Run it on a login node of the cluster."
+        findings.append(Finding("error", "cluster", "no sbatch on PATH", advice))
+    return findings
+
+
+def show(findings: list[Finding], echo=print) -> None:
+    """Print the findings, and what to do."""
+    marks = {"ok": "ok     ", "warning": "warning", "error": "ERROR  "}
+    for finding in findings:
+        echo(f"{marks[finding.level]}  {finding.what}: {finding.found}")
+        if finding.advice and finding.level != "ok":
+            echo(f"         -> {finding.advice}")
+    bad = [f for f in findings if f.level == "error"]
+    echo("Nothing to mend." if not bad else f"{len(bad)} to mend, see above.")

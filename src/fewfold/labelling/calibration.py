@@ -1,0 +1,81 @@
+"""From a method's trust in its labels to the share of them that is right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Weight of the prior (leave the confidences as they are), in held-out rows.
+PRIOR_ROWS = 2.0
+
+
+def log_odds(confidence, floor: float = 1e-4) -> np.ndarray:
+    """Return log(c / (1 - c)), with c kept off 0 and 1."""
+    c = np.clip(np.asarray(confidence, dtype=np.float64), floor, 1 - floor)
+    return np.log(c / (1 - c))
+
+
+def fit_calibration(confidence, correct) -> tuple[float, float]:
+    """Fit ``P(right) = sigmoid(slope * log_odds(c) + shift)`` on held-out rows (Platt scaling).
+
+    Parameters
+    ----------
+    confidence : array of shape (m,)
+        In [0, 1]; NaN rows are left out.
+    correct : bool array of shape (m,)
+
+    Returns
+    -------
+    slope, shift : float
+        (1, 0), that is no change, without rows. The slope is never negative: the order of the
+        rows stays.
+
+    Examples
+    --------
+    >>> slope, shift = fit_calibration([0.9] * 100, [True] * 60 + [False] * 40)
+    >>> round(float(calibrate([0.9], slope, shift)[0]), 1)
+    0.6
+    """
+    from scipy.optimize import minimize
+
+    confidence, correct = np.asarray(confidence, float), np.asarray(correct, bool)
+    known = np.isfinite(confidence)
+    score, right = log_odds(confidence[known]), correct[known]
+    if not len(right):
+        return 1.0, 0.0
+    # Platt's targets: a class seen n times is right with probability (n + 1) / (n + 2).
+    n_right = right.sum()
+    target = np.where(right, (n_right + 1) / (n_right + 2), 1 / (len(right) - n_right + 2))
+
+    def loss(parameters):
+        slope, shift = parameters
+        z = slope * score + shift
+        value = np.sum(np.logaddexp(0, z) - target * z)
+        gap = 1 / (1 + np.exp(-z)) - target
+        value += PRIOR_ROWS * ((slope - 1) ** 2 + shift**2 / 4)
+        return value, np.array(
+            [gap @ score + 2 * PRIOR_ROWS * (slope - 1), gap.sum() + PRIOR_ROWS * shift / 2]
+        )
+
+    found = minimize(loss, [1.0, 0.0], jac=True, bounds=[(0.0, 20.0), (-20.0, 20.0)])
+    return float(found.x[0]), float(found.x[1])
+
+
+def calibrate(confidence, slope: float, shift: float) -> np.ndarray:
+    """Apply a fitted calibration; NaN stays NaN."""
+    z = slope * log_odds(confidence) + shift
+    return np.where(np.isfinite(np.asarray(confidence, float)), 1 / (1 + np.exp(-z)), np.nan)
+
+
+def calibration_error(confidence, correct, n_bins: int = 10) -> float:
+    """Return the mean gap between stated and true share of right labels over equal-sized bins.
+
+    Examples
+    --------
+    >>> calibration_error([1.0, 1.0], [True, False], n_bins=1)
+    0.5
+    """
+    confidence, correct = np.asarray(confidence, float), np.asarray(correct, float)
+    order = np.argsort(confidence, kind="stable")
+    bins = [part for part in np.array_split(order, n_bins) if len(part)]
+    gaps = [len(part) * abs(confidence[part].mean() - correct[part].mean()) for part in bins]
+    return float(sum(gaps) / len(confidence))

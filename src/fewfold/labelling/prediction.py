@@ -1,0 +1,110 @@
+"""`fewfold predict`: labels for the rows of another file from a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.artifacts import atomic_path
+from fewfold.datasets import arrays, frames, tables
+from fewfold.exceptions import InputError
+from fewfold.labelling.model_file import Model
+from fewfold.labelling.table_features import encode_table
+
+FAR_SHARE = 0.05  # five times as many far rows as there should be
+
+
+def read_new_rows(model: Model, path):
+    """Read new rows as the model's table was read.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+    names : list of str or None
+    id_name : str
+    """
+    file = frames.existing_file(path)
+    suffix = tables.check_suffix(file)
+    if model.columns is not None:
+        if suffix in arrays.ARRAY_SUFFIXES:
+            raise InputError(
+                f"{file}: the model was made from a table with the columns "
+                f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
+                "Parquet file with these."
+            )
+        text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
+        frame = frames.read_frame(file, text_columns=[n for n in text])
+        X, _ = encode_table(frame, model.columns, str(file))
+        id_name = model.file.note("id_name", "row")
+        ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
+        return X, ids, id_name if ids is not None else "row"
+    if suffix not in arrays.ARRAY_SUFFIXES:
+        raise InputError(
+            f"{file}: the model was made from an array of {model.n_features} features per row; "
+            "give an NPZ, NPY or HDF5 file."
+        )
+    source = arrays.open_source(file)
+    X = tables._matrix(source.read(arrays.pick_array(file, source, None)), str(file))
+    return X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float32), None, "row"
+
+
+def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> pd.DataFrame:
+    """Label the rows of a file with a model file.
+
+    Parameters
+    ----------
+    model : path-like
+        Written by `fewfold.labelling.label`.
+    path : path-like
+        A file with the same columns.
+    out : path-like, optional
+        CSV to write.
+    abstain : float, optional
+        Labels less sure than this are left empty.
+    echo : callable
+        Is told what happens, in words.
+
+    Returns
+    -------
+    DataFrame
+        One row per row of the file: name, label, confidence, second_label, far.
+
+    Raises
+    ------
+    InputError
+        If columns are missing or hold something else.
+    """
+    size = Path(model).stat().st_size if Path(model).is_file() else 0
+    loaded = Model.load(model)
+    X, ids, id_name = read_new_rows(loaded, path)
+    echo(f"Model: {loaded.method}, {size / 1e6:.1f} MB; {X.shape[0]} new rows.")
+    if loaded.learner == "graph":
+        echo(f"It holds the {loaded.X.shape[0]} rows it was made with: {loaded.method} labels new "
+             "rows from their nearest rows among them.")  # fmt: skip
+    found = loaded.predict(X)
+    table = pd.DataFrame({id_name: ids if ids is not None else np.arange(1, X.shape[0] + 1)})
+    if loaded.task == "regression":
+        table["label"] = found["label"]
+    else:
+        words = np.array([*loaded.classes, ""], dtype=object)
+        label = found["label"]
+        if abstain is not None:
+            label = np.where(found["confidence"] >= abstain, label, -1)
+        table["label"] = words[label]
+        table["confidence"] = np.round(found["confidence"], 4)
+        table["second_label"] = words[found["second"]]
+    table["far"] = found["far"]
+    share = float(np.mean(found["far"]))
+    if share > FAR_SHARE:
+        echo(
+            f"Warning: {100 * share:.0f} % of the new rows lie farther from the known rows than "
+            "99 % of those did from each other (column 'far'). The data have changed: label some "
+            "of these rows and run 'fewfold label' again."
+        )
+    if out is not None:
+        with atomic_path(out) as part:
+            table.to_csv(part, index=False)
+        echo(f"Wrote {out}")
+    return table

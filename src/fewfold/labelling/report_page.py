@@ -1,0 +1,199 @@
+"""The report of a labelling run: the answer first, in one page that opens offline."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from fewfold.labelling.finishing import Finished, Material
+from fewfold.labelling.words import summary_lines
+from fewfold.report import maps, page, samples, tables
+from fewfold.report.content import DatasetView, PredictionView
+
+DOUBTFUL = 40
+DOUBT = 0.5  # rows less sure than this are hollow in the second picture
+SHEET_BYTES = 1_600_000
+
+
+def label_templates_digest() -> str:
+    """A digest of the templates, which are no Python modules."""
+    digest = hashlib.sha256(page.templates_digest().encode())
+    for item in sorted(_folder().iterdir(), key=lambda item: item.name):
+        digest.update(item.name.encode() + item.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _folder():
+    return resources.files("fewfold.labelling") / "templates"
+
+
+@cache
+def _environment():
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    own = PackageLoader("fewfold.labelling", "templates")
+    base = page._environment()
+    environment = base.overlay(loader=ChoiceLoader([own, base.loader]))
+    environment.filters = dict(base.filters)
+    environment.globals = dict(base.globals)
+    return environment
+
+
+def place_all(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
+    """Add rows to a picture: each at the middle of its three nearest rows that are shown.
+
+    The picture is drawn without labels, so that a new label does not move it; labelled rows that
+    are not in it are added here.
+    """
+    from fewfold.graph.neighbors import nearest_neighbors
+
+    extra = np.setdiff1d(rows, shown)
+    if not len(extra):
+        return shown, positions
+    found = nearest_neighbors(X[shown], min(3, len(shown)), query=X[extra])
+    weights = 1 / np.maximum(found.distances, 1e-9)
+    weights /= weights.sum(axis=1, keepdims=True)
+    places = np.einsum("ij,ijk->ik", weights, positions[found.indices])
+    return np.concatenate([shown, extra]), np.concatenate([positions, places])
+
+
+def make_view(material: Material) -> DatasetView:
+    """The data as the map shows them: given labels on the left, the answer on the right."""
+    answer, task = material.answer, material.notes["task"]
+    data, given = material.features, material.answer["given"].astype(bool)
+    labelled = np.flatnonzero(given)
+    some = labelled[:: max(1, len(labelled) // 500)]
+    shown, positions = place_all(data.X, material.shown, material.positions, some)
+    shape = data.image_shape
+    pixels = data.images if data.images is not None else data.X
+    is_image = shape is not None and len(shape) == 2 and pixels.shape[1] == int(np.prod(shape))
+    sure = answer.get("confidence")
+
+    def prediction(labels):
+        return PredictionView(len(labelled), 0, labels, sure, labelled)
+
+    predictions = {"all labels": prediction(answer["label"])}
+    if task != "regression":
+        doubtful = np.where(given | (sure >= DOUBT), answer["label"], -1)
+        predictions[f"rows surer than {100 * DOUBT:.0f} %"] = prediction(doubtful)
+    return DatasetView(
+        n_rows=data.X.shape[0],
+        n_features=data.X.shape[1],
+        task=task,
+        classes=material.classes,
+        image_shape=shape if is_image else None,
+        y=None if task == "clustering" else material.truth.y,
+        map2d=positions,
+        shown=shown,
+        predictions=predictions,
+        images=(lambda rows: pixels[rows].reshape(len(rows), *shape)) if is_image else None,
+        values=lambda rows: data.X[rows].toarray() if hasattr(data.X, "toarray") else data.X[rows],
+        feature_names=data.feature_names,
+    )
+
+
+def class_rows(material: Material) -> list[dict]:
+    """One row per class: labels given, rows found, mean confidence, expected wrong ones."""
+    answer, given = material.answer, material.answer["given"].astype(bool)
+    rows = []
+    for code, name in enumerate(material.classes):
+        mine = answer["label"] == code
+        new = mine & ~given
+        sure = float(np.mean(answer["confidence"][new])) if new.any() else None
+        rows.append(
+            {
+                "name": name,
+                "code": code,
+                "given": int((mine & given).sum()),
+                "found": int(new.sum()),
+                "share": float(mine.mean()),
+                "sure": sure,
+                "wrong": None if sure is None else float((1 - answer["confidence"][new]).sum()),
+            }
+        )
+    return rows
+
+
+def describe_rows(material: Material, view: DatasetView, rows) -> list[dict]:
+    """Words and pictures for single rows."""
+    prediction = view.predictions["all labels"]
+    second = material.answer.get("second")
+    found = []
+    for sample in samples.describe(view, prediction, np.asarray(rows)):
+        other = "" if second is None or second[sample.row] < 0 else view.classes[second[sample.row]]
+        found.append({"sample": sample, "name": material.name_of(sample.row), "second": other})
+    return found
+
+
+def doubtful_rows(material: Material) -> np.ndarray:
+    """The rows labelled here that are least sure."""
+    if "confidence" not in material.answer:
+        return np.empty(0, dtype=np.int64)
+    sure = np.where(material.answer["given"].astype(bool), np.inf, material.answer["confidence"])
+    order = np.argsort(sure, kind="stable")[:DOUBTFUL]
+    return order[np.isfinite(sure[order])]
+
+
+def render_answer(material: Material, finished: Finished, *, config: dict) -> str:
+    """Write the page; the same material gives the same page.
+
+    Parameters
+    ----------
+    material : Material
+    finished : Finished
+    config : dict
+        Shown under the settings.
+    """
+    view = make_view(material)
+    payload = maps.payload(view, "all labels", SHEET_BYTES)
+    payload["rows"] = maps.pack(view.shown + 1, "u4")  # people count rows from 1
+    task = material.notes["task"]
+    return _environment().get_template("label.html.j2").render(
+        title=f"Labels for {material.table['file']}",
+        lines=summary_lines(finished.summary),
+        summary=finished.summary,
+        comparison=finished.summary["comparison"],
+        task=task,
+        sentences=material.table["sentences"],
+        class_rows=class_rows(material) if material.classes else [],
+        doubtful=describe_rows(material, view, doubtful_rows(material)),
+        advised=describe_rows(material, view, finished.advised),
+        warnings=finished.warnings,
+        calibration=material.notes["calibration_error"],
+        histogram=page._markup(histogram(material)) if task != "regression" else "",
+        settings=tables.settings_text(config),
+        details=material.notes["details"],
+        map=payload,
+        view=view,
+        maps={"map": payload},
+        with_images=view.images is not None,
+    )  # fmt: skip
+
+
+def histogram(material: Material, width: int = 620, height: int = 150) -> str:
+    """How many rows have which confidence, as SVG."""
+    given = material.answer["given"].astype(bool)
+    sure = material.answer["confidence"][~given]
+    counts, edges = np.histogram(np.clip(sure, 0, 1), bins=20, range=(0, 1))
+    tallest, step = max(int(counts.max()), 1), (width - 20) / 20
+    bars = []
+    for k, count in enumerate(counts):
+        h = (height - 40) * count / tallest
+        bars.append(
+            f'<rect x="{10 + k * step:.1f}" y="{height - 25 - h:.1f}" width="{step - 2:.1f}" '
+            f'height="{h:.1f}" fill="#0072b2"><title>{100 * edges[k]:.0f} to '
+            f"{100 * edges[k + 1]:.0f} %: {count} rows</title></rect>"
+        )
+    ticks = [
+        f'<text x="{10 + share * (width - 20):.0f}" y="{height - 8}" text-anchor="middle" '
+        f'font-size="12" fill="#51606e">{100 * share:.0f} %</text>'
+        for share in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    label = f"Confidence of {len(sure)} labels; the fullest of 20 bars holds {tallest} rows."
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{label}" '
+        f'style="max-width:100%;height:auto">{"".join(bars + ticks)}</svg>'
+    )

@@ -1,0 +1,377 @@
+"""What the columns of a table are, and how they become numbers.
+
+A plan is a list of plain dicts, one per column that is used, so that it can be stored in a
+model file and applied to another table: see `encode_table`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from fewfold.datasets.registry import nearest
+from fewfold.exceptions import InputError
+
+MOST_CATEGORIES = 50
+MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
+# Spreads that differ by more than this: large columns would drown the others in any distance.
+SPREAD_RATIO = 5.0
+
+_ID_NAME = re.compile(
+    r"(^|[_\s.-])(id|ids|uuid|guid|key|index)$|^unnamed|^row(_?(number|nr|no|id))?$|[a-z]Id$",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T]|$)")
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How a table's columns are used.
+
+    Attributes
+    ----------
+    columns : list of dict
+        Those that become features, each with ``name``, ``kind`` and what its encoding needs.
+    id_column : str or None
+        Names the rows of the answer.
+    ignored : list of (name, reason)
+    notes : list of str
+        What else a reader should know, in words.
+    """
+
+    columns: list
+    id_column: str | None = None
+    ignored: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+
+    def sentences(self, n_rows: int) -> list[str]:
+        """Say in plain words what was understood."""
+        kinds = [c["kind"] for c in self.columns]
+        parts = []
+        for kind, words in (("number", "number"), ("category", "category"), ("date", "date"),
+                            ("text", "text")):  # fmt: skip
+            names = [c["name"] for c in self.columns if c["kind"] == kind]
+            if names:
+                parts.append(f"{kinds.count(kind)} {words} column{'s' * (len(names) > 1)} "
+                             f"({_listed(names)})")  # fmt: skip
+        lines = [f"{n_rows} rows; features: {', '.join(parts)}."]
+        if self.id_column:
+            lines.append(f"Rows are named by the column {self.id_column!r}.")
+        others = [(name, why) for name, why in self.ignored if name != self.id_column]
+        for why in dict.fromkeys(why for _, why in others):
+            lines.append(f"Not used: {_listed([n for n, w in others if w == why])} ({why}).")
+        return [*lines, *self.notes]
+
+
+def _listed(names, most=4):
+    words = ", ".join(map(repr, names[:most]))
+    return words if len(names) <= most else f"{words} and {len(names) - most} more"
+
+
+def understand_table(
+    frame: pd.DataFrame, target, *, where="the file", ids=None, drop=(), features=None, expand=()
+) -> TablePlan:
+    """Decide what each column of a table is.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    target : str or None
+        The label column, which is no feature.
+    where : str
+        The file, for messages.
+    ids : str, optional
+        The column that names the rows; found by its name and values if not given.
+    drop, features : sequence of str
+        Columns to leave out, or the only ones to use.
+    expand : sequence of str
+        Columns of dates or free text to turn into features.
+
+    Returns
+    -------
+    TablePlan
+
+    Raises
+    ------
+    InputError
+        For a date or a free text that was not asked for, or if no feature is left.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"id": [7, 8, 9], "size": [1.0, 2.5, 2.0], "kind": list("aba")})
+    >>> plan = understand_table(frame, None)
+    >>> plan.id_column, [c["kind"] for c in plan.columns]
+    ('id', ['number', 'category'])
+    """
+    for name in (*([] if ids is None else [ids]), *drop, *(features or ()), *expand):
+        if name not in frame.columns:
+            raise _no_column(where, name, frame.columns)
+    used = [c for c in (features or frame.columns) if c not in (target, ids) and c not in drop]
+    ignored = [(name, "left out as asked") for name in drop]
+    if ids is not None:
+        ignored.append((ids, "names the rows"))
+    columns = []
+    for name in used:
+        found = _column(name, frame[name], where, name in expand)
+        if found["kind"] in ("id", "unused"):
+            ignored.append((name, found["why"]))
+            if found["kind"] == "id" and ids is None:
+                ids = name
+            continue
+        columns.append(found)
+    if not columns and ids is not None and _is_number(frame[ids]):
+        columns = [_number_column(ids, frame[ids])]
+        ids, ignored = None, [(n, w) for n, w in ignored if n != ids]
+    if not columns:
+        left = "; ".join(f"{n!r}: {w}" for n, w in ignored[:5])
+        raise InputError(
+            f"{where}: no column is left for features ({left or 'the target is the only column'}). "
+            "Give a table with at least one column of numbers or categories beside the target."
+        )
+    notes = []
+    filled = [c["name"] for c in columns if c.get("n_missing")]
+    if filled:
+        count = sum(c["n_missing"] for c in columns if c.get("n_missing"))
+        notes.append(
+            f"{count} empty cells in {_listed(filled)} are filled with the column's middle value."
+        )
+    return TablePlan(columns, ids, ignored, notes)
+
+
+def _no_column(where, name, names):
+    guess = nearest(str(name), [str(n) for n in names])
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    return InputError(f"{where}: no column {name!r}.{hint} Columns: {_listed(list(names), 12)}.")
+
+
+def _is_number(series):
+    return pd.api.types.is_numeric_dtype(series.dtype)
+
+
+def _column(name, series, where, expand):
+    if _is_number(series):
+        if pd.api.types.is_integer_dtype(series.dtype) and _is_row_name(name, series):
+            return {"name": name, "kind": "id", "why": "names the rows"}
+        return _number_column(name, series)
+    if pd.api.types.is_datetime64_any_dtype(series.dtype) or _holds_dates(series):
+        return _date_column(name, series, where, expand)
+    text = as_text(series)
+    given = text[text != ""]
+    if not len(given):
+        return {"name": name, "kind": "unused", "why": "empty"}
+    numeric = pd.to_numeric(pd.Series(given), errors="coerce").notna().mean()
+    if numeric >= 0.9:
+        return _number_column(name, _strict_numbers(name, text, where))
+    if np.mean([_DATE.match(t) is not None for t in given[:200].tolist()]) > 0.9:
+        return _date_column(name, pd.to_datetime(pd.Series(text), errors="coerce"), where, expand)
+    return _text_column(name, text, given, where, expand)
+
+
+def as_text(series) -> np.ndarray:
+    """Return the cells of a column as stripped text, "" where empty."""
+    cells = series.astype("string").fillna("").str.strip()
+    return np.where(cells.isin(MISSING_MARKS), "", cells.to_numpy(dtype=object)).astype(object)
+
+
+def _is_row_name(name, series):
+    if series.isna().any() or not series.is_unique:
+        return False
+    steps = np.diff(series.to_numpy())
+    counts_rows = len(series) > 2 and (steps == 1).all()
+    return counts_rows or bool(_ID_NAME.search(str(name)))
+
+
+def _strict_numbers(name, text, where):
+    numbers = pd.to_numeric(pd.Series(text).replace("", np.nan), errors="coerce")
+    bad = np.flatnonzero(numbers.isna().to_numpy() & (text != ""))
+    if len(bad):
+        raise InputError(
+            f"{where}, row {bad[0] + 1}, column {name!r}: found {str(text[bad[0]])[:40]!r}, where "
+            f"a number is expected as in the other rows. Correct it, leave it empty, or leave the "
+            f"column out (--drop {name})."
+        )
+    return numbers
+
+
+def _number_column(name, series):
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0])
+        raise InputError(
+            f"Row {row + 1}, column {name!r}: found {values[row]}, allowed are finite numbers. "
+            f"Correct it, leave it empty, or leave the column out (--drop {name})."
+        )
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return {"name": name, "kind": "unused", "why": "empty"}
+    spread = float(known.std())
+    if known.min() == known.max():
+        return {"name": name, "kind": "unused", "why": "the same value in all rows"}
+    return {
+        "name": name,
+        "kind": "number",
+        "fill": float(np.median(known)),
+        "mean": float(known.mean()),
+        "spread": spread,
+        "n_missing": int(len(values) - len(known)),
+    }
+
+
+def _holds_dates(series):
+    import datetime
+
+    first = series.dropna().head(1).tolist()
+    return bool(first) and isinstance(first[0], datetime.date)
+
+
+def _date_column(name, series, where, expand):
+    if not expand:
+        raise InputError(
+            f"{where}: column {name!r} holds dates, which are no numbers yet. Leave it out "
+            f"(--drop {name}), or turn it into year, season and weekday (--expand {name})."
+        )
+    return {"name": name, "kind": "date"}
+
+
+def _text_column(name, text, given, where, expand):
+    kinds = np.unique(given.astype(str))
+    if expand:
+        return {"name": name, "kind": "text"}
+    if len(kinds) == len(text) and (_ID_NAME.search(str(name)) or _short(given)):
+        return {"name": name, "kind": "id", "why": "names the rows"}
+    if len(kinds) == 1 and len(given) == len(text):
+        return {"name": name, "kind": "unused", "why": "the same value in all rows"}
+    if len(kinds) <= min(MOST_CATEGORIES, max(10, len(given) // 2)):
+        return {"name": name, "kind": "category", "categories": kinds.tolist()}
+    raise InputError(
+        f"{where}: column {name!r} holds {len(kinds)} different texts (such as "
+        f"{str(given[0])[:40]!r}), too many for categories. Leave it out (--drop {name}), or turn "
+        f"its words into features (--expand {name})."
+    )
+
+
+def _short(given):
+    return max(len(t) for t in given.tolist()) <= 40 and not any(" " in t for t in given.tolist())
+
+
+def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False) -> TablePlan:
+    """Set each number column's offset and factor; say so in the notes where they change anything.
+
+    ``auto`` standardises when the spreads of the number columns differ by more than
+    `SPREAD_RATIO` from their median, or when they stand beside categories (which are 0 or 1).
+    """
+    numbers = [c for c in plan.columns if c["kind"] == "number"]
+    spreads = np.array([c["spread"] for c in numbers])
+    mixed = len(numbers) < len(plan.columns)
+    middle = float(np.median(spreads)) if len(spreads) else 1.0
+    uneven = len(spreads) and spreads.max() > SPREAD_RATIO * middle
+    standard = scale == "standard" or (
+        scale == "auto" and not is_image and bool(len(spreads)) and bool(uneven or mixed)
+    )
+    columns, notes = [], list(plan.notes)
+    for c in plan.columns:
+        if c["kind"] == "number":
+            offset, factor = (c["mean"], 1 / c["spread"]) if standard else (0.0, 1.0)
+            c = {**c, "offset": offset, "factor": factor}
+        columns.append(c)
+    if standard:
+        why = (
+            f"their spreads reach from {spreads.min():.3g} to {spreads.max():.3g}"
+            if uneven
+            else "as asked" if scale == "standard" else "they stand beside categories"
+        )  # fmt: skip
+        notes.append(f"Number columns are brought to mean 0 and spread 1 ({why}).")
+    return TablePlan(columns, plan.id_column, plan.ignored, notes)
+
+
+def encode_table(frame: pd.DataFrame, columns: list, where="the file"):
+    """Turn a table into features as planned.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : list of dict
+        Of a `TablePlan`.
+    where : str
+
+    Returns
+    -------
+    X : float32 ndarray of shape (n_rows, n_features)
+    names : list of str
+
+    Raises
+    ------
+    InputError
+        Naming each column that is missing, or holds something else than when planned.
+    """
+    missing = [c["name"] for c in columns if c["name"] not in frame.columns]
+    if missing:
+        guess = nearest(str(missing[0]), [str(n) for n in frame.columns])
+        hint = f" Did you mean {guess!r} for {missing[0]!r}?" if guess else ""
+        raise InputError(
+            f"{where}: the column{'s' * (len(missing) > 1)} {_listed(missing, 8)} "
+            f"{'are' if len(missing) > 1 else 'is'} missing.{hint} "
+            f"It has {_listed(list(frame), 8)}."
+        )
+    parts, names = [], []
+    numbers = [c for c in columns if c["kind"] == "number"]
+    for c in columns:
+        if c["kind"] == "number":
+            continue
+        block, words = _ENCODERS[c["kind"]](frame[c["name"]], c, where)
+        parts.append(block)
+        names += words
+    X = np.empty((len(frame), len(numbers)), dtype=np.float64)
+    for j, c in enumerate(numbers):
+        X[:, j] = _numbers(frame[c["name"]], c, where)
+    return (
+        np.hstack([X, *parts]).astype(np.float32) if parts else X.astype(np.float32),
+        [c["name"] for c in numbers] + names,
+    )
+
+
+def _numbers(series, column, where):
+    if not _is_number(series):
+        series = _strict_numbers(column["name"], as_text(series), where)
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(values).any():
+        raise InputError(f"{where}: column {column['name']!r} holds infinite values.")
+    values = np.where(np.isnan(values), column["fill"], values)
+    return (values - column["offset"]) * column["factor"]
+
+
+def _one_hot(series, column, where):
+    text, kinds = as_text(series), column["categories"]
+    place = {kind: j for j, kind in enumerate(kinds)}
+    out = np.zeros((len(text), len(kinds)))
+    for i, value in enumerate(text.tolist()):
+        if value in place:  # a category never seen has no column of its own: all zeros
+            out[i, place[value]] = 1
+    return out, [f"{column['name']}={kind}" for kind in kinds]
+
+
+def _dates(series, column, where):
+    times = pd.to_datetime(series, errors="coerce")
+    times = times.fillna(times.dropna().median() if times.notna().any() else pd.Timestamp(0))
+    angle = 2 * np.pi * times.dt.dayofyear.to_numpy() / 365.25
+    week = 2 * np.pi * times.dt.dayofweek.to_numpy() / 7
+    years = times.dt.year.to_numpy() - 2000 + times.dt.dayofyear.to_numpy() / 365.25
+    block = np.column_stack([years / 10, np.sin(angle), np.cos(angle), np.sin(week), np.cos(week)])
+    words = ("decades", "season (sine)", "season (cosine)", "weekday (sine)", "weekday (cosine)")
+    return block, [f"{column['name']}: {w}" for w in words]
+
+
+def _words(series, column, where):
+    # Hashed, so that new tables need no vocabulary: nothing but the name has to be stored.
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    table = HashingVectorizer(n_features=256, alternate_sign=True, norm="l2", lowercase=True)
+    block = table.transform(as_text(series).tolist()).toarray()
+    return block, [f"{column['name']}: words {j}" for j in range(256)]
+
+
+_ENCODERS = {"category": _one_hot, "date": _dates, "text": _words}

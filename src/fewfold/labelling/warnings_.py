@@ -1,0 +1,173 @@
+"""Warnings that matter: things in the file that make its labels doubtful."""
+
+from __future__ import annotations
+
+import numpy as np
+import xxhash
+from scipy import sparse
+
+LISTED = 20
+SUSPICION = 0.9
+LEAK_ACCURACY = 0.98
+
+
+def note(kind: str, text: str, rows=()) -> dict:
+    """Return a warning as a plain dict: its kind, words, and the rows it is about (from 0)."""
+    return {"kind": kind, "text": text, "rows": [int(r) for r in rows]}
+
+
+def _rows_words(rows, most=8):
+    words = ", ".join(str(int(r) + 1) for r in rows[:most])
+    more = f" and {len(rows) - most} more" if len(rows) > most else ""
+    return f"row{'s' * (len(rows) > 1)} {words}{more}"
+
+
+def single_examples(y, classes) -> list[dict]:
+    """Classes with one labelled row."""
+    counts = np.bincount(y[y >= 0], minlength=len(classes))
+    few = [classes[c] for c in np.flatnonzero(counts == 1)]
+    if not few:
+        return []
+    shown = ", ".join(map(repr, few[:8])) + (" and more" if len(few) > 8 else "")
+    return [
+        note(
+            "single example",
+            f"{len(few)} class{'es have' if len(few) > 1 else ' has'} one labelled row only "
+            f"({shown}): nothing can check what is learnt of "
+            f"{'them' if len(few) > 1 else 'it'}. Label a few more.",
+            np.flatnonzero((y >= 0) & (counts[np.maximum(y, 0)] == 1)),
+        )
+    ]
+
+
+def contradicting_duplicates(X, y) -> list[dict]:
+    """Rows that are equal in all features and carry different labels."""
+    rows = np.flatnonzero(y >= 0)
+    seen: dict = {}
+    for row in rows:
+        one = X[[row]].toarray() if sparse.issparse(X) else X[row]
+        key = xxhash.xxh3_128_digest(np.ascontiguousarray(one).tobytes())
+        seen.setdefault(key, []).append(int(row))
+    bad = [group for group in seen.values() if len({int(y[r]) for r in group}) > 1]
+    if not bad:
+        return []
+    first = bad[0]
+    return [
+        note(
+            "contradicting duplicates",
+            f"{sum(map(len, bad))} labelled rows are equal in all features but differ in their "
+            f"label (first: {_rows_words(first)}). At least one label of each group is wrong, or "
+            "a feature is missing that tells them apart.",
+            [r for group in bad for r in group],
+        )
+    ]
+
+
+def unlabelled_components(component, y) -> list[dict]:
+    """Parts of the graph that no label reaches."""
+    component, y = np.asarray(component), np.asarray(y)
+    with_label = np.unique(component[y >= 0])
+    lost = np.setdiff1d(np.unique(component), with_label)
+    if not len(lost):
+        return []
+    rows = np.flatnonzero(np.isin(component, lost))
+    words = "separate group" if len(lost) == 1 else "separate groups"
+    return [
+        note(
+            "no label reaches",
+            f"{len(rows)} rows lie in {len(lost)} {words} of the data without any label "
+            f"({_rows_words(rows)}); what is said of them is a guess. Label one row of each.",
+            rows,
+        )
+    ]
+
+
+def suspected_labels(rows, y, held_out_labels, held_out_confidence, classes) -> list[dict]:
+    """Given labels that the rest of the data contradicts each time they are held out.
+
+    Parameters
+    ----------
+    rows : int array of shape (m,)
+        The labelled rows.
+    y : int array of shape (n,)
+    held_out_labels, held_out_confidence : lists of m lists
+        What was said of each row when its label was held out, and the calibrated confidence.
+    classes : list of str
+    """
+    found = []
+    for row, labels, sure in zip(rows, held_out_labels, held_out_confidence):
+        if not labels or any(label == y[row] or label < 0 for label in labels):
+            continue
+        if len(set(labels)) == 1 and np.mean(sure) >= SUSPICION:
+            found.append((float(np.mean(sure)), int(row), int(labels[0])))
+    found.sort(reverse=True)
+    if not found:
+        return []
+    words = "; ".join(
+        f"row {row + 1}: {classes[y[row]]!r}, looks like {classes[guess]!r} ({100 * sure:.0f} %)"
+        for sure, row, guess in found[:LISTED]
+    )
+    return [
+        note(
+            "suspected labels",
+            f"{len(found)} given label{'s' * (len(found) > 1)} may be wrong: {words}. They were "
+            "used as given.",
+            [row for _, row, _ in found],
+        )
+    ]
+
+
+def leaking_columns(columns: dict, y) -> list[dict]:
+    """Single columns that give the label away, such as an id in the order of the classes.
+
+    Parameters
+    ----------
+    columns : dict of name to array of shape (n,)
+        Numbers; row names as their order.
+    y : int array of shape (n,)
+    """
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows = np.flatnonzero(y >= 0)
+    counts = np.bincount(y[rows])
+    folds = int(min(5, counts[counts > 0].min()))
+    if folds < 2 or len(rows) < 20:
+        return []
+    common, found = counts.max() / len(rows), []
+    for name, values in columns.items():
+        values = np.nan_to_num(np.asarray(values, dtype=np.float64)[rows])[:, None]
+        # At most a few cuts per class: a column that needs more is a feature, not a leak.
+        tree = DecisionTreeClassifier(
+            max_leaf_nodes=max(2, 2 * len(counts)), min_samples_leaf=2, random_state=0
+        )
+        right = np.mean(cross_val_predict(tree, values, y[rows], cv=folds) == y[rows])
+        if right >= LEAK_ACCURACY and right > common + 0.1:
+            found.append((name, right))
+    return [
+        note(
+            "leakage",
+            f"The column {name!r} alone predicts {100 * right:.0f} % of the labels. If it would "
+            f"not be known for new rows (an id, a code, the result itself), leave it out "
+            f"(--drop {name}).",
+        )
+        for name, right in found
+    ]
+
+
+def skewed_labels(y, predicted, classes) -> list[dict]:
+    """Class shares among the labels far from those among all rows."""
+    given = np.bincount(y[y >= 0], minlength=len(classes))
+    found = np.bincount(predicted[predicted >= 0], minlength=len(classes))
+    p, q = given / max(given.sum(), 1), found / max(found.sum(), 1)
+    gap = np.abs(p - q) - 3 * np.sqrt(np.maximum(q * (1 - q), 1e-9) / max(given.sum(), 1))
+    c = int(np.argmax(gap))
+    if gap[c] < 0.1:
+        return []
+    return [
+        note(
+            "labels not typical",
+            f"{classes[c]!r} has {100 * p[c]:.0f} % of the labels but {100 * q[c]:.0f} % of all "
+            "rows as labelled here. The expected error holds for rows like the labelled ones.",
+        )
+    ]

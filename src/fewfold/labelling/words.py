@@ -1,0 +1,40 @@
+"""The answer in words."""
+
+from __future__ import annotations
+
+
+def summary_lines(summary: dict) -> list[str]:
+    """The answer in a few sentences."""
+    comparison = summary["comparison"]
+    lines = []
+    if summary["task"] == "clustering":
+        return [f"{summary['n_rows']} rows in {len(summary['classes'])} groups."]
+    lines.append(
+        f"{summary['n_labelled']} rows labelled from {summary['n_given']} labels by "
+        f"{summary['method']}."
+    )
+    if summary["n_left_empty"]:
+        lines.append(f"{summary['n_left_empty']} rows are left empty (--abstain).")
+    expected = comparison.get("estimate")
+    if expected is None:
+        lines.append(f"No error can be stated: {comparison['reason']}.")
+        return lines
+    if summary["task"] == "regression":
+        lines.append(
+            f"Expected error (root mean square) {expected['value']:.4g}, 95 % interval "
+            f"{expected['low']:.4g} to {expected['high']:.4g}."
+        )
+    else:
+        lines.append(
+            f"Expected error {100 * expected['value']:.1f} %, 95 % interval "
+            f"{100 * expected['low']:.1f} to {100 * expected['high']:.1f} % (on held-out labels)."
+        )
+    if comparison["runner_up"]:
+        losses = {row["method"]: row["loss"] for row in comparison["table"]}
+        unit, factor = ("", 1) if summary["task"] == "regression" else (" %", 100)
+        lines.append(
+            f"Held-out error of {comparison['chosen']}: "
+            f"{factor * losses[comparison['chosen']]:.3g}{unit}; runner-up "
+            f"{comparison['runner_up']}: {factor * losses[comparison['runner_up']]:.3g}{unit}."
+        )
+    return lines

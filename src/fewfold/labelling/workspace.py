@@ -1,0 +1,224 @@
+"""The folder a labelling run works in: imported files and the config that Snakemake reads."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from fewfold import artifacts
+from fewfold.exceptions import ArtifactError, InputError
+from fewfold.labelling.choosing import FoldPlan, make_folds, too_few
+from fewfold.labelling.intake import Intake
+
+IMPORTED = "imported"
+FEATURES, LABELS, TABLE = "input/features.h5", "input/labels.h5", "input/table.h5"
+
+# Compared by default. The slow or special ones run when asked for with --methods.
+CANDIDATES = {
+    "classification": ["diffusion", "knn", "rbf_svm", "spreading", "eigenbasis", "atlas"],
+    "regression": ["multimanifold_global", "knn"],
+}
+IMAGE_METHOD = "image_diffusion"
+OTHERS = {
+    "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", IMAGE_METHOD],
+    "regression": ["multimanifold"],
+}
+
+
+def describe_imported(options: dict, folder=None):
+    """Give the shape of an imported dataset, from the notes in its files."""
+    from fewfold.datasets.catalog import Description
+
+    base = Path(folder or Path.cwd())
+    with artifacts.read(base / options["features"], "fetch_dataset") as file:
+        shape, image = file.note("shape"), file.note("image_shape")
+        sparse = file.note("sparse", False)
+    with artifacts.read(base / options["labels"], "fetch_dataset") as file:
+        task, n_classes, n_splits = file.note("task"), file.note("n_classes"), file.note("n_splits")
+    return Description(
+        name=IMPORTED,
+        task=task,
+        n_samples=shape[0],
+        n_features=shape[1],
+        n_classes=n_classes,
+        n_splits=n_splits,
+        sparse=sparse,
+        image_shape=tuple(image) if image else None,
+    )
+
+
+def dataset_name(path) -> str:
+    """Make a name for the config, folders and messages out of a file's name.
+
+    >>> dataset_name("data/My flowers (2).csv")
+    'My_flowers_2'
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(path).stem).strip("_-")
+    return (name or "data")[:60]
+
+
+def methods_to_compare(task, n_rows, n_labels, image_shape, asked=None) -> list[str]:
+    """Return the candidates, the default first.
+
+    Raises
+    ------
+    InputError
+        For a method that does not exist or does not do the task.
+    """
+    if task == "clustering":
+        return ["eigenbasis"]
+    known = [*CANDIDATES[task], *OTHERS[task]]
+    if asked:
+        for name in asked:
+            if name not in known:
+                raise InputError(
+                    f"--methods: {name!r} is not known for {task}. Choose from {', '.join(known)}."
+                )
+            if name == IMAGE_METHOD and image_shape is None:
+                raise InputError(f"--methods {name} needs --image-shape, for example 28 28.")
+        return list(dict.fromkeys(asked))
+    names = list(CANDIDATES[task])
+    if task == "classification" and image_shape is not None:
+        names.insert(0, IMAGE_METHOD)
+    return names
+
+
+def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_shape, seed,
+                settings) -> dict:  # fmt: skip
+    """Return what differs from the default config.
+
+    ``settings`` is the ``label`` section: what the last rules need to know.
+    """
+    n_labels = len(intake.labelled)
+    trials = 1 if folds is None else len(folds.splits)
+    budget = n_labels if folds is None else folds.splits.shape[1]
+    dataset = {"source": IMPORTED, "options": {"features": FEATURES, "labels": LABELS}}
+    if image_shape is not None:
+        dataset["image_shape"] = [int(s) for s in image_shape]
+    if hasattr(intake.X, "tocsr"):
+        dataset["scale"] = "unit"
+    clustering = intake.task == "clustering"
+    config = {
+        "run": {
+            "datasets": [name],
+            "methods": methods,
+            "labels": [1 if clustering else int(budget)],
+            "trials": trials,
+            "seed": int(seed),
+            "draw": "random" if clustering else "given",
+            "evaluate": "unlabeled",
+            "protocol": "transductive",
+            # One job per method for small data; batches that can run side by side otherwise.
+            "trials_per_job": trials if intake.X.shape[0] * trials < 150_000 else 5,
+        },
+        "datasets": {name: dataset},
+        "methods": {
+            "spreading": {"learner": "diffusion", "graph": "euclidean", "method": "spreading"},
+        },
+        "label": settings,
+    }
+    if image_shape is not None:
+        from fewfold.diffusion import image_graph_settings
+
+        graph = image_graph_settings(image_shape).to_dict()
+        keys = ("n_neighbors", "metric", "weights", "symmetrize", "canonicalize")
+        config["graphs"] = {"images": {k: graph[k] for k in keys}}
+        config["methods"][IMAGE_METHOD] = {
+            "learner": "diffusion", "graph": "images", "method": "poisson",
+        }  # fmt: skip
+    config["methods"]["multimanifold"] = {"learner": "multimanifold", "mode": "ssl"}
+    config["methods"]["multimanifold_global"] = {"learner": "multimanifold", "mode": "global"}
+    if clustering:
+        count = int(settings["classes"])
+        config["manifolds"] = {"basis": {"n_vectors": max(count + 1, 2)}}
+    return config
+
+
+def plan_folds(intake: Intake, methods, seed: int) -> tuple[FoldPlan | None, str | None]:
+    """Return the folds, or None with the reason why methods are not compared."""
+    reason = too_few(intake.y, intake.task)
+    if reason is None:
+        return make_folds(intake.y, intake.task, seed=seed), None
+    return None, reason
+
+
+def write_inputs(
+    folder: Path, intake: Intake, folds: FoldPlan | None, image_shape, notes: dict
+) -> None:
+    """Write features, labels and what is known of the table, each only if it changed.
+
+    So files that depend on neither keep being up to date. ``notes`` are plain values for the
+    last rules: target, file, warnings.
+    """
+    task = "classification" if intake.task == "clustering" else intake.task
+
+    def features(out):
+        out.add("X", intake.X)
+        if intake.feature_names:
+            out.add("feature_names", [str(n).replace("\0", " ") for n in intake.feature_names])
+        out.note("image_shape", None if image_shape is None else [int(s) for s in image_shape])
+        out.note("shape", [int(s) for s in intake.X.shape])
+        out.note("sparse", hasattr(intake.X, "tocsr"))
+
+    def labels(out):
+        out.add("y", intake.y)
+        if intake.classes:
+            out.add("classes", [str(c) for c in intake.classes])
+        splits = intake.labelled[None, :] if folds is None else folds.splits
+        if splits.size:
+            out.add("label_splits", np.asarray(splits, dtype=np.int64))
+        out.note("task", task)
+        out.note("n_classes", len(intake.classes) if intake.classes else None)
+        out.note("n_splits", len(splits) if splits.size else 0)
+
+    def table(out):
+        if intake.ids is not None:
+            out.add("ids", [str(i).replace("\0", " ") for i in intake.ids])
+        out.note("id_name", intake.id_name)
+        out.note("columns", None if intake.plan is None else intake.plan.columns)
+        out.note("sentences", intake.sentences)
+        for key, value in notes.items():
+            out.note(key, value)
+
+    _write_if_changed(folder / TABLE, table)
+    _write_if_changed(folder / FEATURES, features)
+    _write_if_changed(folder / LABELS, labels)
+
+
+def _write_if_changed(path: Path, fill) -> bool:
+    fresh = path.with_name(f".{path.name}.fresh")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with artifacts.writing(fresh, "fetch_dataset") as out:
+        fill(out)
+    try:
+        with artifacts.read(fresh, "fetch_dataset") as new:
+            try:
+                with artifacts.read(path, "fetch_dataset") as old:
+                    if old.content == new.content:
+                        return False
+            except ArtifactError:
+                pass
+        os.replace(fresh, path)
+        return True
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def write_text_if_changed(path: Path, text: str) -> None:
+    """Write a text file whole, unless it says the same already."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    with artifacts.atomic_path(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_config(folder: Path, config: dict) -> Path:
+    """Write the config of the run and return its path."""
+    path = folder / "input/config.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text_if_changed(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    return path
