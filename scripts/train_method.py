@@ -23,6 +23,7 @@ def main(files, predictions, *, learner, options, first, last):
         range(first, last),
         n_classes=truth.n_classes,
         settings=part.options(options),
+        clusters=part.clusters,
         progress=progress,
     )
     dtype = np.float64 if truth.task == "regression" else np.int32

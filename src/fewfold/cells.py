@@ -6,8 +6,14 @@ import time
 
 import numpy as np
 
-from fewfold.exceptions import FewfoldError
-from fewfold.protocol import derive_seed, error_rate, evaluated_rows, mean_squared_error
+from fewfold.exceptions import FewfoldError, InputError
+from fewfold.protocol import (
+    derive_seed,
+    error_rate,
+    evaluated_rows,
+    mean_squared_error,
+    pair_error,
+)
 from fewfold.training import Inputs, Outcome
 
 METRIC_COLUMNS = [
@@ -27,10 +33,13 @@ def failed_outcome(inputs: Inputs, reason: str) -> Outcome:
     )
 
 
-def run_cells(fit_predict, inputs, y, splits, trials, *, n_classes, settings, progress=None):
+def run_cells(
+    fit_predict, inputs, y, splits, trials, *, n_classes, settings, clusters=False, progress=None
+):
     """Yield (trial, budget, seed, outcome, seconds) for each cell of a batch.
 
-    The learner is given the labelled rows' targets only. A `FewfoldError` in one cell becomes
+    The learner is given the labelled rows' targets only; one that does not cluster fails cells
+    without labels. A `FewfoldError` in one cell becomes
     that cell's status; the others go on.
     """
     for trial in trials:
@@ -39,6 +48,8 @@ def run_cells(fit_predict, inputs, y, splits, trials, *, n_classes, settings, pr
             seed = derive_seed(splits.seed, trial, budget)
             start = time.perf_counter()
             try:
+                if not budget and not clusters:
+                    raise InputError("needs labels; budget 0 is for clustering")
                 outcome = fit_predict(
                     inputs, labeled, y[labeled], n_classes=n_classes, seed=seed, settings=settings
                 )
@@ -58,6 +69,9 @@ def confidence(proba, n: int) -> np.ndarray:
 
 def score(labels, splits, trial, budget, predicted, predicted_new) -> tuple[str, float]:
     """Return the metric's name and value of one cell under the run's protocol."""
+    if not budget:
+        known = labels.y >= 0
+        return "pair_error", pair_error(labels.y[known], predicted[known])
     metric = mean_squared_error if labels.task == "regression" else error_rate
     name = "mse" if labels.task == "regression" else "error"
     if splits.protocol == "inductive":

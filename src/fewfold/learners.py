@@ -290,3 +290,24 @@ def label_spreading(inputs: Inputs, labeled, targets, *, n_classes, seed, settin
     outcome.labels[outcome.proba.sum(axis=1) == 0] = -1
     outcome.status = status
     return outcome
+
+
+def kmeans(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) -> Outcome:
+    """k-means clusters, each named by the majority of its labelled points, if there are any.
+
+    Settings: ``n_clusters`` (by default one per class) and ``n_init``.
+    """
+    from sklearn.cluster import KMeans
+
+    count = int(settings.get("n_clusters", n_classes))
+    model = KMeans(count, n_init=int(settings.get("n_init", 10)), random_state=seed % 2**31)
+    cluster = model.fit_predict(inputs.X)
+    new = None if inputs.X_new is None else model.predict(inputs.X_new)
+    if len(labeled):
+        votes = np.zeros((count, n_classes))
+        np.add.at(votes, (cluster[labeled], targets), 1)
+        # A cluster without a labelled point stays unknown.
+        name = np.where(votes.sum(axis=1) > 0, votes.argmax(axis=1), -1)
+        cluster = name[cluster]
+        new = None if new is None else name[new]
+    return Outcome(cluster, labels_new=new, details={"inertia": float(model.inertia_)})

@@ -46,12 +46,12 @@ def resolve_budgets(budgets, n_eligible: int) -> list[int]:
         is_share = isinstance(budget, float)
         if is_share and 0 < budget <= 1:
             count = max(1, round(budget * n_eligible))
-        elif not is_share and 1 <= budget <= n_eligible:
+        elif not is_share and 0 <= budget <= n_eligible:
             count = int(budget)
         else:
             raise InputError(
                 f"labels: {budget} with {n_eligible} rows that may be labelled. Allowed are counts "
-                f"from 1 to {n_eligible}, or shares (0.0 to 1.0]."
+                f"from 1 to {n_eligible} (0: clustering), or shares (0.0 to 1.0]."
             )
         counts.append(count)
     return sorted(set(counts))
@@ -119,9 +119,10 @@ def make_draws(y, *, draw, budgets, trials, seed, dataset, test_mask=None, label
     counts = resolve_budgets(budgets, len(eligible))
     if draw == "balanced":
         smallest = len(np.unique(y[eligible]))
-        if counts[0] < smallest:
+        fewest = min((c for c in counts if c), default=smallest)
+        if fewest < smallest:
             raise InputError(
-                f"labels: {counts[0]} with draw: balanced needs at least one label for each of the "
+                f"labels: {fewest} with draw: balanced needs at least one label for each of the "
                 f"{smallest} classes of {dataset!r}. Raise it, or use draw: random."
             )
     order = [

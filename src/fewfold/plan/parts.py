@@ -25,6 +25,8 @@ class Part:
     tasks : tuple of str
     encodes : bool
         Whether a manifold describes every row in a file of its own (stage encode_points).
+    clusters : bool
+        Whether a learner works without any label (budget 0).
     renamed : tuple of (key in a config, name of the function's option)
         For options whose own name means something else in a config.
     """
@@ -34,6 +36,7 @@ class Part:
     may: tuple = ()
     tasks: tuple = ("classification",)
     encodes: bool = False
+    clusters: bool = False
     renamed: tuple = ()
 
     def options(self, settings: dict) -> dict:
@@ -80,7 +83,8 @@ LEARNERS = {
         (("manifolds", ("atlas",)),),
         renamed=(("kind", "kernel"),),
     ),
-    "mbed": Part("fewfold.mbed.adapter:fit_predict"),
+    "kmeans": Part("fewfold.learners:kmeans", clusters=True),
+    "mbed": Part("fewfold.mbed.adapter:fit_predict", clusters=True),
     "multimanifold": Part(
         "fewfold.multimanifold.adapter:fit_predict", tasks=BOTH, renamed=(("base", "learner"),)
     ),
