@@ -267,7 +267,7 @@ def label_spreading(inputs: Inputs, labeled, targets, *, n_classes, seed, settin
     y[labeled] = targets
     model = LabelSpreading(
         kernel="knn",
-        n_neighbors=int(settings.get("n_neighbors", 7)),
+        n_neighbors=min(int(settings.get("n_neighbors", 7)), inputs.X.shape[0]),
         alpha=float(settings.get("alpha", 0.2)),
         max_iter=int(settings.get("max_iter", 100)),
     )

@@ -26,6 +26,8 @@ def map_rows(
     _, first = np.unique(order, return_index=True)
     shown = np.sort(order[np.sort(first)][:n_shown])
     rows = X[shown]
+    if d <= 3 and sparse.issparse(rows):
+        rows = rows.toarray()
     if d == 1:
         positions = np.column_stack([rows[:, 0], rng.normal(size=len(shown))])
     elif d == 2:
@@ -53,6 +55,8 @@ def _tsne(rows, seed):
         mean, axes, _ = principal_axes(rows, count, random_state=seed)
         rows = rows @ axes - mean @ axes
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    if not np.ptp(rows, axis=0).any():
+        return np.zeros((n, 2))  # t-SNE crashes where all rows are equal
     spread = float(rows.std()) or 1.0
     perplexity = min(30.0, (n - 1) / 3)
     model = TSNE(

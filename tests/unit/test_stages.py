@@ -1,0 +1,93 @@
+"""Logs, costs and progress of stages."""
+
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from fewfold.exceptions import DataWarning, InputError
+from fewfold.stages import Progress, stage_log
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    before = warnings.showwarning
+    yield
+    warnings.showwarning = before
+
+
+def test_prints_and_warnings_go_to_the_log(tmp_path, capsys):
+    log = tmp_path / "deep/stage.log"
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with stage_log(log):
+            print("hello é")
+            warnings.warn("odd rows", DataWarning, stacklevel=1)
+    text = log.read_text(encoding="utf-8")
+    assert text.startswith("hello é\nDataWarning: odd rows\ndone in ")
+    assert capsys.readouterr() == ("", "")
+    names, values = (log.parent / "stage.cost.tsv").read_text().splitlines()
+    assert names == "s\tcpu_s\tmax_rss_mb" and all(float(v) >= 0 for v in values.split("\t"))
+
+
+def test_a_fewfold_error_is_one_sentence(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended, stage_log(tmp_path / "a.log"):
+        raise InputError("the table is empty")
+    assert ended.value.code == 1
+    assert (tmp_path / "a.log").read_text() == "error: the table is empty\n"
+    assert capsys.readouterr().err == "error: the table is empty\n"
+    assert not (tmp_path / "a.cost.tsv").exists()
+
+
+@pytest.mark.parametrize("raised", [ZeroDivisionError, KeyboardInterrupt])
+def test_other_errors_keep_their_traceback(tmp_path, raised):
+    with pytest.raises(raised), stage_log(tmp_path / "a.log"):
+        raise raised("deep inside")
+    text = (tmp_path / "a.log").read_text()
+    assert "Traceback" in text and "deep inside" in text and raised.__name__ in text
+    assert sys.stdout is not None and not sys.stdout.closed
+
+
+def test_standard_streams_are_put_back(tmp_path):
+    out, err = sys.stdout, sys.stderr
+    with stage_log(tmp_path / "a.log"):
+        assert sys.stdout is not out
+    assert (sys.stdout, sys.stderr) == (out, err)
+
+
+def test_progress_is_silent_when_quick_and_counts_when_slow(capsys):
+    quick = Progress(10)
+    for _ in range(10):
+        quick(1)
+    assert capsys.readouterr().out == ""
+    slow = Progress(4, "tiles", every_s=0)
+    for _ in range(4):
+        slow(1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("1 of 4 tiles (25 %), ") and lines[-1].startswith(
+        "4 of 4 tiles (100"
+    )
+    Progress(0, every_s=0)(0)
+
+
+def test_a_log_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError), stage_log(tmp_path / "file/a.log"):
+        pass
+
+
+def test_importing_the_stages_is_quick():
+    # Every job is a new process: what all scripts import must not load the heavy libraries.
+    code = "import sys, fewfold.stages, fewfold.artifacts, fewfold.plan.parts; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {
+        "faiss",
+        "ortools",
+        "numba",
+        "matplotlib",
+        "sklearn",
+        "snakemake",
+        "pandas",
+    }
