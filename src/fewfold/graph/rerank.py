@@ -12,6 +12,7 @@ from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 RECALL_SAMPLE = 20
 # Of the candidates, those that a dearer form of the metric ranks once more.
 FINE_CANDIDATES = 32
+MIN_ROWS_TO_INDEX = 20_000
 # A principal axis from more features than this comes from a sketch instead of the covariance.
 _MAX_EXACT_FEATURES = 4096
 
@@ -131,12 +132,12 @@ def find_candidates(X, settings, metric, *, query=None, rows=None) -> np.ndarray
     """
     n = len(X)
     count = max(settings.candidates, settings.n_neighbors)
+    # Below this an index costs more than it saves.
+    method = settings.method if n >= MIN_ROWS_TO_INDEX else "exact"
     if not hasattr(metric, "copies"):
         points, new = principal_components(X, settings.candidate_dims, query=query)
         count = min(count, n - 1 if query is None else n)
-        return nearest_neighbors(
-            points, count, query=new, rows=rows, method=settings.method
-        ).indices
+        return nearest_neighbors(points, count, query=new, rows=rows, method=method).indices
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
     images = metric.prepare(X[own] if query is None else query)
     count = min(count, n - 1 if query is None else n)
@@ -144,7 +145,7 @@ def find_candidates(X, settings, metric, *, query=None, rows=None) -> np.ndarray
     found, squared = [], []
     for copy in metric.copies(images):
         points, new = principal_components(X, settings.candidate_dims, query=copy)
-        near = nearest_neighbors(points, min(count + 1, n), query=new, method=settings.method)
+        near = nearest_neighbors(points, min(count + 1, n), query=new, method=method)
         found.append(near.indices)
         squared.append(near.distances)
     return _merge(np.hstack(found), np.hstack(squared), own, count)
