@@ -24,7 +24,7 @@ SOLVERS = ("auto", "exact", "lowrank")
 # Above these many nodes "auto" turns to landmarks: a Cholesky (LU) factorisation of that size
 # takes about a minute and 3 GB on two cores.
 EXACT_BLOCKS = 20_000
-EXACT_SPARSE = 12_000
+EXACT_SPARSE = 15_000
 # Larger systems are held in float32: half the time, and on rotated digits the same decisions to
 # four digits. Base kernels come in float32 anyway.
 _DOUBLE = 2000
@@ -79,7 +79,7 @@ def make_solver(nodes: Nodes, kernel, *, solver="auto", n_landmarks=3000, seed=0
     kernel : BaseKernel or callable
     solver : {"auto", "exact", "lowrank"}
         "exact" factors a matrix as large as the number of nodes, "lowrank" works with landmarks;
-        "auto" takes "exact" up to about 20 000 nodes (12 000 if a graph joins the samples).
+        "auto" takes "exact" up to about 20 000 nodes (15 000 if a graph joins the samples).
     n_landmarks : int
     seed : int
         Of the choice of landmarks.
