@@ -1,0 +1,134 @@
+"""From config to chains and jobs: what does not fit is found before any job starts."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fewfold.exceptions import ConfigError
+from fewfold.plan.parts import KERNELS, LEARNERS, MANIFOLDS
+from fewfold.plan.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+TINY = yaml.safe_load((ROOT / "config/test/config.yaml").read_text())
+
+
+def merged(base, over):
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return copy.deepcopy(over)
+    return {k: merged(base[k], over[k]) if k in base and k in over
+            else copy.deepcopy(over.get(k, base.get(k))) for k in {**base, **over}}  # fmt: skip
+
+
+def plan(**changes):
+    config = merged(DEFAULT, TINY)
+    for place, value in changes.items():
+        *path, last = place.split("__")
+        entry = config
+        for step in path:
+            entry = entry.setdefault(step, {})
+        entry[last] = value
+    return Plan(config)
+
+
+def refuses(match, **changes):
+    with pytest.raises(ConfigError, match=match):
+        plan(**changes)
+
+
+def test_default_and_tiny_configs_fit_together():
+    assert Plan(DEFAULT).pairs and len(plan().pairs) == 5
+
+
+@pytest.mark.parametrize("part", [*MANIFOLDS.values(), *KERNELS.values(), *LEARNERS.values()],
+                         ids=lambda p: p.target)  # fmt: skip
+def test_every_part_can_be_imported(part):
+    assert callable(part.function()) and part.target.startswith(part.module)
+
+
+def test_unknown_references():
+    refuses(r"run.datasets names 'tinny'.*Did you mean 'tiny'\?", run__datasets=["tinny"])
+    refuses(r"run.methods names 'kn'.*Did you mean 'knn'\?", run__methods=["kn"])
+    refuses(
+        r"methods.rbf_svm.kernel names 'rbff'.*Did you mean 'rbf'", methods__rbf_svm__kernel="rbff"
+    )
+    refuses(r"manifolds.basis.graph names 'nothing_like_it', which is not under graphs",
+            manifolds__basis__graph="nothing_like_it")  # fmt: skip
+    refuses(r"datasets.tiny.skip names 'zzz'", datasets__tiny__skip={"zzz": "because of it"})
+
+
+def test_chains_that_do_not_fit():
+    refuses(r"methods.rbf_svm \(svm\) needs a kernel. Add 'kernel: <name under kernels>'",
+            methods__rbf_svm={"learner": "svm"})  # fmt: skip
+    refuses(r"methods.knn.graph is given, but knn does not use a graph; it uses the features only",
+            methods__knn={"learner": "knn", "graph": "euclidean"})  # fmt: skip
+    refuses(r"methods.eigenbasis.manifold names 'charts' of type 'atlas'; eigenbasis needs",
+            methods__eigenbasis__manifold="charts")  # fmt: skip
+    refuses(
+        r"manifolds.basis \(eigenbasis\) needs a graph", manifolds__basis={"type": "eigenbasis"}
+    )
+
+
+def test_datasets_that_do_not_fit():
+    refuses("official test rows, but gaussians_g50c has none", datasets__tiny__evaluate="test")
+    refuses("official test rows, but", datasets__tiny_inductive__holdout="official")
+    refuses("draw: given, but gaussians_g50c has no label splits", datasets__tiny__draw="given")
+    refuses("labels: 121, but the dataset has 120 rows", datasets__tiny__labels=[121])
+    refuses("works on images, but rows of 'tiny' have no image shape",
+            run__methods=["invariant_diffusion"], run__datasets=["tiny"])  # fmt: skip
+
+
+def test_bad_sources_are_config_errors():
+    refuses("config: datasets.tiny: ", datasets__tiny__source="nothing_of_the_kind")
+    refuses("config: datasets.tiny: ", datasets__tiny__options={"n_sampels": 5})
+    refuses("config: datasets.tiny: ", datasets__tiny__options={"n_samples": -5})
+    refuses("config: datasets.tiny: ", datasets__tiny__options={"n_samples": "many"})
+    refuses("config: datasets.tiny: ", datasets__tiny__options={"n_samples": 10**15})
+    refuses("config: datasets.tiny: .*nowhere.csv", datasets__tiny={
+        "source": "file", "options": {"path": "nowhere.csv", "target": "y"}})  # fmt: skip
+    refuses("config: datasets.tiny: ", datasets__tiny={"source": "file"})
+
+
+def test_everything_skipped():
+    config = plan(
+        run__datasets=["tiny"], run__methods=["knn"], datasets__tiny__skip={"knn": "why not"}
+    )
+    with pytest.raises(ConfigError, match="nothing to run"):
+        config.pairs  # noqa: B018
+
+
+def test_overrides_and_chains():
+    made = plan(datasets__tiny__trials=9, datasets__tiny__labels=[0.5, 3])
+    assert made.dataset("tiny")["trials"] == 9 and made.dataset("tiny_inductive")["trials"] == 2
+    assert made.dataset("tiny")["draw"] == "stratified"
+    assert made.largest_budget("tiny") == 60
+    assert made.trial_batches("tiny") == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
+    chain = made.chain("eigenbasis")
+    assert (chain.manifold, chain.graph, chain.kernel) == ("basis", None, None)
+    assert made.graphs_of("eigenbasis") == ["euclidean"] and made.graphs_of("knn") == []
+    assert made.manifolds_of("eigenbasis") == ["basis"]
+
+
+def test_sizes_and_tiles():
+    made = plan()
+    assert made.n_rows("tiny") == 120 and made.n_held_out("tiny") == 0
+    assert made.n_rows("tiny_inductive") == 90 and made.n_held_out("tiny_inductive") == 30
+    assert made.kernel_tiles("tiny", "rbf") == 2  # 4 trials x 12 labels in tiles of 30
+    assert plan(kernels__rbf__tile_rows=1).kernel_tiles("tiny", "rbf") == 48
+    assert plan(datasets__tiny__labels=[1.0]).kernel_tiles("tiny", "rbf") == 4  # 120 rows at most
+    assert made.graph_tiles("tiny", "euclidean") == 1
+    assert plan(graphs__euclidean__tile_rows=50).graph_tiles("tiny", "euclidean") == 3
+
+
+def test_methods_that_do_not_do_the_task_are_skipped_with_the_reason(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("x,y\n" + "\n".join(f"{i},{i / 3}" for i in range(20)))
+    made = plan(
+        datasets__values={"source": "file", "options": {"path": str(table), "target": "y",
+                                                        "task": "regression"}},
+        run__datasets=["values"], run__methods=["knn", "linear_svm"], run__labels=[5],
+    )  # fmt: skip
+    assert made.methods_for("values") == ["knn"]
+    assert made.skipped("values") == {"linear_svm": "linear_svm does not do regression"}
