@@ -109,6 +109,9 @@ def label(
     image_shape: Annotated[
         tuple[int, int] | None, typer.Option(help="HEIGHT WIDTH, if the features are pixels.")
     ] = None,
+    images: Annotated[
+        bool, typer.Option("--images/--no-images", help="Recognise square images.")
+    ] = True,
     ids: Annotated[str | None, typer.Option(help="The column that names the rows.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     expand: Annotated[
@@ -136,6 +139,7 @@ def label(
         classes=classes,
         methods=methods.split(",") if methods else None,
         image_shape=image_shape,
+        images=images,
         ids=ids,
         drop=drop or (),
         expand=expand or (),

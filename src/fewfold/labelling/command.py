@@ -48,6 +48,7 @@ def label(
     classes=None,
     methods=None,
     image_shape=None,
+    images=True,
     ids=None,
     drop=(),
     features=None,
@@ -77,7 +78,9 @@ def label(
     methods : sequence of str, optional
         The candidates; the first is the default where labels are too few to compare.
     image_shape : (height, width), optional
-        If the features are pixels, row by row.
+        If the features are pixels, row by row. Square images are recognised without it.
+    images : bool
+        Whether to look for images.
     ids, drop, features, expand, scale
         See `fewfold.labelling.table_features`.
     abstain : float, optional
@@ -104,21 +107,24 @@ def label(
     path = Path(path).expanduser()
     intake = read_input(
         path, target, task=task, ids=ids, drop=drop, features=features, expand=expand,
-        scale=scale, image_shape=image_shape, n_clusters=classes, keep_spellings=keep_spellings,
+        scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
+        keep_spellings=keep_spellings,
     )  # fmt: skip
     echo(f"{path.name}:")
     for sentence in intake.sentences:
         echo(f"  {sentence}")
-    name = workspace.dataset_name(path)
+    name = workspace.NAME
     folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
-    prepare(folder, name, path, target, intake, methods, image_shape, abstain, classes, seed, echo)
+    prepare(folder, name, path, target, intake, methods, abstain, classes, seed, echo)
     run(folder, name, cores=cores, profile=profile, echo=echo)
     return publish(folder, name, echo)
 
 
-def prepare(folder, name, path, target, intake: Intake, methods, image_shape, abstain, n_clusters,
-            seed, echo) -> None:  # fmt: skip
+def prepare(
+    folder, name, path, target, intake: Intake, methods, abstain, n_clusters, seed, echo
+) -> None:
     """Write the imported files and the config of the run."""
+    image_shape = intake.image_shape
     n_labels = len(intake.labelled)
     chosen = workspace.methods_to_compare(
         intake.task, intake.X.shape[0], n_labels, image_shape, methods

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fewfold.datasets import arrays, frames, tables
 from fewfold.datasets.targets import encode_target, one_per_row
 from fewfold.exceptions import InputError
+from fewfold.labelling.images import guess_image_shape
 from fewfold.labelling.table_features import (
     TablePlan,
     choose_scaling,
@@ -53,6 +55,7 @@ class Intake:
     plan: TablePlan | None = None
     frame: Any = None
     sentences: list = field(default_factory=list)
+    image_shape: tuple | None = None
 
     @property
     def labelled(self) -> np.ndarray:
@@ -89,6 +92,7 @@ def read_input(
     expand=(),
     scale="auto",
     image_shape=None,
+    images=True,
     n_clusters=None,
     keep_spellings=False,
 ) -> Intake:
@@ -102,8 +106,16 @@ def read_input(
         found = _read_arrays(file, target, n_clusters)
     else:
         options = {"ids": ids, "drop": drop, "features": features, "expand": expand}
-        found = _read_table(file, target, n_clusters, scale, image_shape, options)
-    X, values, where, names, row_ids, id_name, plan, frame, sentences = found
+        found = _read_table(file, target, n_clusters, scale, image_shape, images, options)
+    X, values, where, names, row_ids, id_name, plan, frame, sentences, guessed = found
+    if image_shape is None and images and plan is None and not hasattr(X, "tocsr"):
+        guessed = guess_image_shape(X)
+    if image_shape is None and guessed is not None:
+        image_shape = guessed
+        sentences.append(
+            f"The {X.shape[1]} numbers of a row look like an image of {guessed[0]} x {guessed[1]} "
+            "pixels and are treated as one (--no-images if they are not)."
+        )
     if image_shape is not None and int(np.prod(image_shape)) != X.shape[1]:
         raise InputError(
             f"{file}: --image-shape {' '.join(map(str, image_shape))} needs "
@@ -118,10 +130,11 @@ def read_input(
     return Intake(
         X, y, task, classes, names, row_ids, id_name, plan, frame,
         [*sentences, *_label_sentences(y, classes, task, target)],
+        image_shape,
     )  # fmt: skip
 
 
-def _read_table(file, target, n_clusters, scale, image_shape, options):
+def _read_table(file, target, n_clusters, scale, image_shape, images, options):
     names = frames.column_names(file)
     if target is None and n_clusters is None:
         raise InputError(
@@ -135,18 +148,32 @@ def _read_table(file, target, n_clusters, scale, image_shape, options):
             f"{file}: has one column only ({names[0]!r}). Needed are the target and at least one "
             "column of features."
         )
-    # Pixel columns far apart in scale are still pixels.
     frame = frames.read_frame(file, text_columns=[] if target is None else [target])
     plan = understand_table(frame, target, where=str(file), **options)
-    plan = choose_scaling(plan, scale, is_image=image_shape is not None)
-    if image_shape is not None:
-        plan = _keep_pixels(plan, frame, image_shape)
+    guessed = None
+    if image_shape is None and images:
+        guessed = guess_image_shape(_pixel_columns(plan, frame))
+    shape = image_shape or guessed
+    plan = choose_scaling(plan, scale, is_image=shape is not None)
+    if shape is not None:
+        plan = _keep_pixels(plan, frame, shape)
     X, feature_names = encode_table(frame, plan.columns, str(file))
     ids = None if plan.id_column is None else [str(v) for v in frame[plan.id_column].tolist()]
     values = None if target is None else frame[target].to_numpy(dtype=object)
     where = f"{file}, column {target!r}"
     sentences = plan.sentences(len(frame))
-    return X, values, where, feature_names, ids, plan.id_column or "row", plan, frame, sentences
+    name = plan.id_column or "row"
+    return X, values, where, feature_names, ids, name, plan, frame, sentences, guessed
+
+
+def _pixel_columns(plan, frame):
+    """The number columns in the table's order, with those that never change."""
+    used = {c["name"] for c in plan.columns}
+    used |= {n for n, why in plan.ignored if why == "the same value in all rows"}
+    columns = [frame[n] for n in frame.columns if n in used]
+    if any(not pd.api.types.is_numeric_dtype(c.dtype) for c in columns):
+        return np.empty((0, 0))
+    return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])
 
 
 def _keep_pixels(plan, frame, image_shape):
@@ -180,7 +207,7 @@ def _read_arrays(file, target, n_clusters):
         raise InputError(f"{file}: holds no rows.")
     sentence = f"{X.shape[0]} rows; features: an array of {X.shape[1]} numbers per row."
     dense = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float32)
-    return dense, values, where, None, None, "row", None, None, [sentence]
+    return dense, values, where, None, None, "row", None, None, [sentence], None
 
 
 def _read_h5ad(file, target):
@@ -201,7 +228,7 @@ def _read_h5ad(file, target):
     X = data.X.tocsr() if hasattr(data.X, "tocsr") else np.asarray(data.X, dtype=np.float32)
     sentence = f"{X.shape[0]} cells x {X.shape[1]} genes."
     return (X, values, f"{file}, obs {target!r}", [str(v) for v in data.var_names],
-            [str(v) for v in data.obs_names], "cell", None, None, [sentence])  # fmt: skip
+            [str(v) for v in data.obs_names], "cell", None, None, [sentence], None)  # fmt: skip
 
 
 def _cluster_names(k, n):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from fewfold.labelling.choosing import FoldPlan, make_folds, too_few
 from fewfold.labelling.intake import Intake
 
 IMPORTED = "imported"
+NAME = "table"  # of the dataset in the config: no published one may have it
 FEATURES, LABELS, TABLE = "input/features.h5", "input/labels.h5", "input/table.h5"
 
 # Compared by default. The slow or special ones run when asked for with --methods.
@@ -49,16 +49,6 @@ def describe_imported(options: dict, folder=None):
         sparse=sparse,
         image_shape=tuple(image) if image else None,
     )
-
-
-def dataset_name(path) -> str:
-    """Make a name for the config, folders and messages out of a file's name.
-
-    >>> dataset_name("data/My flowers (2).csv")
-    'My_flowers_2'
-    """
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(path).stem).strip("_-")
-    return (name or "data")[:60]
 
 
 def methods_to_compare(task, n_rows, n_labels, image_shape, asked=None) -> list[str]:
@@ -96,11 +86,13 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
     n_labels = len(intake.labelled)
     trials = 1 if folds is None else len(folds.splits)
     budget = n_labels if folds is None else folds.splits.shape[1]
-    dataset = {"source": IMPORTED, "options": {"features": FEATURES, "labels": LABELS}}
+    dataset = {
+        "source": IMPORTED,
+        "options": {"features": FEATURES, "labels": LABELS},
+        "scale": "unit" if hasattr(intake.X, "tocsr") else "none",
+    }
     if image_shape is not None:
         dataset["image_shape"] = [int(s) for s in image_shape]
-    if hasattr(intake.X, "tocsr"):
-        dataset["scale"] = "unit"
     clustering = intake.task == "clustering"
     config = {
         "run": {
