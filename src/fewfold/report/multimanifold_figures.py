@@ -20,7 +20,6 @@ def _axes(d, size=(6.0, 5.0)):
 
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot(projection="3d" if d == 3 else None)
-    axes.set_aspect("equal")
     return figure, axes
 
 
@@ -60,6 +59,7 @@ def partition_figure(
     own = _plane_or_space(partition.points[partition.labelled])
     colours = _colours(partition.part[partition.labelled])
     axes.scatter(*own.T, s=45, c=colours, edgecolors="black", linewidths=0.8, label="labelled")
+    axes.set_aspect("equal")
     axes.legend(markerscale=1.5, fontsize="small", loc="upper right")
     axes.set_title(f"{partition.bounds.n_parts} decision sets, {len(partition.kept)} points kept")
     return figure
@@ -99,6 +99,7 @@ def graph_figure(partition: Partition, *, n_edges: int = 6000):
     lines.set_array(edges.data[once])
     axes.add_collection(lines)
     axes.scatter(*shown.T, s=5, color="0.3")
+    axes.set_aspect("equal")
     figure.colorbar(lines, ax=axes, label="weight exp(-H² / 2σ²)", shrink=0.7)
     axes.set_title(f"{len(shown)} points, {edges.nnz // 2} edges")
     return figure
