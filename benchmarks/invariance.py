@@ -46,53 +46,67 @@ def plain_svm(X, y):
     return GridSearchCV(SVC(), grid, cv=folds).fit(X, y)
 
 
-def table(n_subsets, n_slow, seed=0):
-    """Print the paper's Table 1 with ours beside it."""
+def machines(straight, turned):
+    """Return each machine's digits and fit function, all with 5 folds over the same grid."""
+    low_rank = InvariantSVC(image_shape=SHAPE, cv=5, solver="lowrank", n_landmarks=200)
+    return {
+        "SVM unrotated": (straight, plain_svm),
+        "SVM rotated": (turned, plain_svm),
+        "Graph SVM": (turned, InvariantSVC(image_shape=SHAPE, cv=5).fit),
+        "Graph low rank": (turned, low_rank.fit),
+        "VSV SVM": (turned, VirtualSupportVectorSVC(image_shape=SHAPE, cv=5).fit),
+        "all virtual": (turned, AllVirtualSVC(image_shape=SHAPE, cv=5).fit),
+    }
+
+
+def table(first, n_subsets, names, out, seed=0):
+    """Train and test on some subsets, append what was found to a file, and print the table."""
     straight, turned, digit, training, test = digits(seed)
     y = (digit >= 5).astype(int)
     order = np.random.default_rng(seed).permutation(training)
-    low_rank = InvariantSVC(image_shape=SHAPE, cv=5, solver="lowrank", n_landmarks=200)
-    machines = {
-        "SVM unrotated": (straight, plain_svm),
-        "SVM rotated": (turned, plain_svm),
-        "VSV SVM": (turned, VirtualSupportVectorSVC(image_shape=SHAPE, cv=5).fit),
-        "Graph SVM": (turned, InvariantSVC(image_shape=SHAPE, cv=5).fit),
-        "Graph, low rank": (turned, low_rank.fit),
-        "all virtual": (turned, AllVirtualSVC(image_shape=SHAPE, cv=5).fit),
-    }
     # The first use compiles the resampling: not part of any machine's time.
-    machines["Graph SVM"][1](turned[order[:20]], y[order[:20]])
-    errors = {name: [] for name in machines}
-    seconds = {name: [] for name in machines}
-    for subset in range(n_subsets):
+    InvariantSVC(image_shape=SHAPE).fit(turned[order[:20]], y[order[:20]])
+    for subset in range(first, first + n_subsets):
         rows = order[200 * subset : 200 * (subset + 1)]
-        for name, (X, fit) in machines.items():
-            if name in ("all virtual", "VSV SVM") and subset >= n_slow:
+        for name, (X, fit) in machines(straight, turned).items():
+            if names and name not in names:
                 continue
             start, cpu = time.perf_counter(), time.process_time()
             model = fit(X[rows], y[rows])
-            seconds[name].append((time.perf_counter() - start, time.process_time() - cpu))
-            errors[name].append(100 * np.mean(model.predict(X[test]) != y[test]))
-        line = "  ".join(f"{name} {values[-1]:.1f}" for name, values in errors.items())
-        print(f"subset {subset}: {line}", flush=True)
-    print(f"\nrotated USPS, 0-4 against 5-9, {n_subsets} subsets of 200, {len(test)} test digits")
-    print("machine          error %  (s.e.)  published   wall s   CPU s   subsets")
-    for name, values in errors.items():
-        wall, cpu = np.mean(seconds[name], axis=0)
-        spread = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - start
+            error = 100 * np.mean(model.predict(X[test]) != y[test])
+            line = f"{name},{subset},{error:.4f},{wall:.3f},{cpu:.3f}"
+            print(line, flush=True)
+            with open(out, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+    summary(out)
+
+
+def summary(path):
+    """Print the paper's Table 1 with ours beside it, from a file of `table`."""
+    import pandas as pd
+
+    found = pd.read_csv(path, names=["machine", "subset", "error", "wall", "cpu"])
+    found = found.drop_duplicates(["machine", "subset"], keep="last")
+    print("rotated USPS, 0-4 against 5-9, subsets of 200, 2007 test digits; s per subset")
+    print(f"{'machine':16s} error %   s.e.  published  wall s   CPU s  subsets")
+    for name, rows in found.groupby("machine", sort=False):
+        spread = rows.error.std() / np.sqrt(len(rows))
         print(
-            f"{name:15s} {np.mean(values):8.2f}  ({spread:.2f})  {PUBLISHED.get(name, '-')!s:>9} "
-            f"{wall:9.2f} {cpu:7.2f} {len(values):9d}"
+            f"{name:16s} {rows.error.mean():7.2f} {spread:6.2f} {PUBLISHED.get(name, '-')!s:>10}"
+            f" {rows.wall.mean():7.2f} {rows.cpu.mean():7.2f} {len(rows):8d}"
         )
-    graph_wall, graph_cpu = np.mean(seconds["Graph SVM"], axis=0)
+    pairs = found.pivot(index="subset", columns="machine", values=["error", "wall", "cpu"])
     for name in ("VSV SVM", "all virtual"):
-        wall, cpu = np.mean(seconds[name], axis=0)
-        print(
-            f"time of {name} / Graph SVM: {wall / graph_wall:.2f} wall, {cpu / graph_cpu:.2f} CPU"
-        )
-    both = len(errors["all virtual"])
-    gap = np.mean(errors["Graph SVM"][:both]) - np.mean(errors["all virtual"])
-    print(f"Graph SVM - all virtual on the same {both} subsets: {gap:+.2f} points")
+        both = pairs.dropna(subset=[("error", name), ("error", "Graph SVM")])
+        if len(both):
+            mean = both.mean()
+            print(
+                f"{name} against Graph SVM on the same {len(both)} subsets: error "
+                f"{mean['error', name]:.2f} against {mean['error', 'Graph SVM']:.2f} %, time "
+                f"x {mean['cpu', name] / mean['cpu', 'Graph SVM']:.2f} CPU, "
+                f"x {mean['wall', name] / mean['wall', 'Graph SVM']:.2f} wall"
+            )
 
 
 def ten_class(n_train=1000, seed=0):
@@ -113,55 +127,47 @@ def ten_class(n_train=1000, seed=0):
     )
 
 
-def unlabelled(n_subsets, seed=0):
-    """Print errors with 200 labels, without and with the unlabelled training digits."""
+def unlabelled(first, n_subsets, n_digits, seed=0):
+    """Print errors with 200 labels, without and with the other training digits unlabelled."""
     _, turned, digit, training, test = digits(seed)
     y = (digit >= 5).astype(int)
     order = np.random.default_rng(seed).permutation(training)
-    settings = {"image_shape": SHAPE, "cv": 5}
     found = []
-    from fewfold.graph.build import GraphSettings, build_graph
-    from fewfold.invariance.classifier import orbit_graph
-
-    start = time.perf_counter()
-    graph = build_graph(
-        turned[training],
-        GraphSettings(n_neighbors=10, **orbit_graph("rotation", SHAPE)),
-    )
-    print(f"data graph of {len(training)} digits: {time.perf_counter() - start:.1f} s", flush=True)
-    place = np.empty(len(y), int)
-    place[training] = np.arange(len(training))
-    for subset in range(n_subsets):
-        rows = order[200 * subset : 200 * (subset + 1)]
-        partial = np.full(len(training), -1)
-        partial[place[rows]] = y[rows]
-        alone = InvariantSVC(**settings).fit(turned[rows], y[rows])
-        joined = InvariantSVC(data_graph=graph, data_deformation=[1.0, 10.0, 100.0], **settings)
-        joined.fit(turned[training], partial)
+    for subset in range(first, first + n_subsets):
+        rows = np.roll(order, -200 * subset)[:n_digits]
+        partial = np.where(np.arange(len(rows)) < 200, y[rows], -1)
+        alone = InvariantSVC(image_shape=SHAPE, cv=5)
+        joined = InvariantSVC(image_shape=SHAPE, cv=5, data_deformation=[100.0, 10.0])
+        alone.fit(turned[rows], partial)
+        joined.fit(turned[rows], partial)
         pair = [100 * np.mean(m.predict(turned[test]) != y[test]) for m in (alone, joined)]
         found.append(pair)
-        print(
-            f"subset {subset}: alone {pair[0]:.2f}, joined {pair[1]:.2f}  {joined.choice_}",
-            flush=True,
-        )
+        print(f"subset {subset}: {pair[0]:.2f} alone, {pair[1]:.2f} joined", flush=True)
     mean = np.mean(found, axis=0)
-    print(f"mean of {n_subsets}: {mean[0]:.2f} % alone, {mean[1]:.2f} % with unlabelled digits")
+    print(
+        f"200 labels, {n_subsets} subsets: {mean[0]:.2f} % alone, {mean[1]:.2f} % with "
+        f"{n_digits - 200} unlabelled digits through the data graph"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["table", "ten-class", "unlabelled"])
+    parser.add_argument("what", choices=["table", "summary", "ten-class", "unlabelled"])
+    parser.add_argument("--first", type=int, default=0, help="first subset")
     parser.add_argument("--subsets", type=int, default=36)
-    parser.add_argument(
-        "--slow", type=int, default=36, help="subsets for the machines on virtual samples"
-    )
+    parser.add_argument("--machines", default="", help="names, joined by commas; default all")
+    parser.add_argument("--unlabelled", type=int, default=7291, help="training digits in the graph")
+    parser.add_argument("--out", default="invariance-table.csv")
     arguments = parser.parse_args()
     if arguments.what == "table":
-        table(arguments.subsets, arguments.slow)
+        names = [name for name in arguments.machines.split(",") if name]
+        table(arguments.first, arguments.subsets, names, arguments.out)
+    elif arguments.what == "summary":
+        summary(arguments.out)
     elif arguments.what == "ten-class":
         ten_class()
     else:
-        unlabelled(arguments.subsets)
+        unlabelled(arguments.first, arguments.subsets, arguments.unlabelled)
 
 
 if __name__ == "__main__":

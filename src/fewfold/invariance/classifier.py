@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewfold.exceptions import InputError
 from fewfold.invariance.deformed import BaseKernel
 from fewfold.invariance.graphs import knn_laplacian, orbit_laplacians
-from fewfold.invariance.selection import DEFORMATIONS, WIDTHS, Choice, penalty_scale, search
+from fewfold.invariance.selection import WIDTHS, Choice, penalty_scale, search
 from fewfold.invariance.solver import SOLVERS, Nodes, make_solver
 from fewfold.kernels import median_gamma
 from fewfold.transforms import get_transform, virtual_samples
@@ -75,9 +75,9 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         steps of 15 degrees for images, "jitter" for other rows.
     image_shape : tuple of int, optional
         Shape of one row: (height, width[, channels]) or (length,).
-    deformation : float or sequence, optional
-        Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain machine. With ``cv``
-        several may be given to choose from. Default: 1000; with ``cv``, of 1000 and 100.
+    deformation : float or sequence
+        Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain machine. Several are a
+        choice for ``cv``; without it the first is taken.
     data_deformation : float or sequence
         Strength of the data graph over unlabelled and labelled rows; 0 ignores unlabelled rows.
     kernel : {"rbf", "linear"} or callable
@@ -136,7 +136,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         transform=None,
         image_shape=None,
         *,
-        deformation=None,
+        deformation=1000.0,
         data_deformation=0.0,
         kernel="rbf",
         gamma=None,
@@ -315,7 +315,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         width = median_gamma(nodes.V)
         only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
         gammas = [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
-        strengths = _strengths(self.deformation, DEFORMATIONS)
+        strengths = _strengths(self.deformation)
         data_strengths = _strengths(self.data_deformation)
         if self.cv is not None:
             grid = {
@@ -340,7 +340,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
                     f"Choose one of {', '.join(allowed)}."
                 )
         for name in ("deformation", "data_deformation"):
-            values = _strengths(getattr(self, name), DEFORMATIONS)
+            values = _strengths(getattr(self, name))
             if not values or not min(values) >= 0:
                 raise InputError(f"{name}={getattr(self, name)!r}: allowed are numbers from 0.")
         for name in ("gamma", "C"):
@@ -364,9 +364,9 @@ def orbit_graph(transform, image_shape) -> dict:
     }
 
 
-def _strengths(value, default=(0.0,)):
-    """Return one strength, several, or the default ones, as a list."""
-    return [float(v) for v in np.atleast_1d(default if value is None else value)]
+def _strengths(value):
+    """Return one strength, or several, as a list."""
+    return [float(v) for v in np.atleast_1d(value)]
 
 
 def _seed(random_state):

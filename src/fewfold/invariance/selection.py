@@ -12,8 +12,6 @@ from fewfold.learners import folds_for
 # Multiples of one over the median squared distance; C is over the mean of the kernel's diagonal.
 WIDTHS = (1.0, 2.0, 4.0)
 PENALTIES = (1.0, 10.0, 100.0)
-# From invariant to less so. Above 1000 rotated digits see no difference.
-DEFORMATIONS = (1000.0, 100.0)
 
 
 @dataclass(frozen=True)
