@@ -15,12 +15,13 @@ include: "workflow/rules/graph.smk"
 include: "workflow/rules/fit.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/label_settings.smk"
 include: "workflow/rules/label.smk"
 
 
 rule all:
-    default_target: True
     """Everything the config asks for: tables and report."""
+    default_target: True
     input:
         "results/metrics.csv",
         "results/report/index.html",

@@ -1,5 +1,6 @@
 """From predictions to tables."""
 
+
 rule evaluate_method:
     """Score one method on one dataset: a row per draw and label budget."""
     input:

@@ -1,5 +1,6 @@
 """Manifold models, encodings, kernel matrices, and training on labelled draws."""
 
+
 rule fit_manifold:
     """Learn the shape of the data without labels."""
     input:

@@ -77,14 +77,15 @@ def split_settings(wildcards):
 WEIGHT_KEYS = ("weights", "bandwidth", "symmetrize", "tile_rows")
 
 
-def graph_code(rule):
+def graph_code(stage):
     """Plain graphs do not depend on the code of invariant metrics."""
 
     def digest(wildcards):
         plain_metric = GraphSettings.from_dict(
             plain(config["graphs"][wildcards.graph], ("tile_rows",))
         ).is_plain
-        return code_of(rule, leave_out=("fewfold.graph.rerank",) if plain_metric else ())
+        return code_of(stage, leave_out=("fewfold.graph.rerank",) if plain_metric else ()
+        )
 
     return digest
 
@@ -300,5 +301,3 @@ def all_paths(tree):
     if isinstance(tree, str):
         return [tree]
     return [path for value in tree.values() for path in all_paths(value)]
-
-
