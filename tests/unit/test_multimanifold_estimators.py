@@ -297,3 +297,26 @@ def test_adapter_refuses_what_it_does_not_know():
         call(mode="global", sigma=1)
     with pytest.raises(ConfigError, match="learner='kernel'"):
         make_learner("kernel", "classification", 0)
+
+
+# --- real digits -----------------------------------------------------------------------------
+
+
+@pytest.mark.realdata
+def test_digits_two_and_three_from_twenty_labels():
+    import os
+
+    if not os.environ.get("FEWFOLD_MIRROR"):
+        pytest.skip("FEWFOLD_MIRROR is not set: no MNIST files")
+    from fewfold.datasets import load
+
+    data = load("mnist")
+    rows = np.flatnonzero(np.isin(data.y, (2, 3)) & ~data.test_mask)
+    rows = np.random.default_rng(0).permutation(rows)[:5020]
+    X, truth = np.asarray(data.X[rows], float) / 255, data.y[rows]
+    y = np.where(np.arange(5020) < 20, truth, -1)
+    model = MultiManifoldClassifier().fit(X, y)
+    alone = TunedSVC().fit(X[:20], truth[:20])
+    error = (model.transduction_[20:] != truth[20:]).mean()
+    assert error < 0.06
+    assert error < (alone.predict(X[20:]) != truth[20:]).mean()
