@@ -63,7 +63,7 @@ def errors(names, variant, n_splits):
             chosen.append(model.similarity_)
         seconds = (time.perf_counter() - start) / len(found)
         say(
-            f"{name} {variant}: error {np.mean(found):.2f} +- {np.std(found, ddof=1):.2f} % over "
+            f"{name} {variant}: error {np.mean(found):.2f} +- {np.std(found, ddof=min(1, len(found) - 1)):.2f} % over "
             f"{len(found)} splits {np.round(found, 1).tolist()}, {seconds:.1f} s a run, "
             f"neighbourhoods {sorted(set(chosen))}"
         )
