@@ -1,0 +1,162 @@
+"""Driving Snakemake: locks, commands, and what a failed run says."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from fewfold.exceptions import ConfigError
+from fewfold.runner import RunFailed, _Watcher, only_run, project_root, snakemake_command
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from fewfold.runner import only_run
+with only_run(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE,
+                               text=True)  # fmt: skip
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_free_directory(tmp_path):
+    with only_run(tmp_path / "new folder") as stale:
+        assert stale == 0
+    with only_run(tmp_path / "new folder") as stale:
+        assert stale == 0
+
+
+def test_two_runs_at_once(tmp_path, holder):
+    message = rf"Another fewfold run \(process {holder.pid}\) is at work in .*Wait for it to end"
+    with pytest.raises(RunFailed, match=message), only_run(tmp_path):
+        pass
+
+
+def test_a_killed_run_does_not_block_the_next(tmp_path, holder):
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    for i in range(2):
+        (locks / f"{i}.input.lock").write_text("results/a.h5\n")
+    holder.kill()
+    holder.wait()
+    with only_run(tmp_path) as stale:
+        assert stale == 2 and not list(locks.iterdir())
+
+
+def test_a_snakemake_started_by_hand_is_seen(tmp_path):
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").write_text("")
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)  # snakemake"],
+                             cwd=tmp_path)  # fmt: skip
+    try:
+        time.sleep(0.5)
+        with pytest.raises(RunFailed, match=rf"Snakemake \(process {other.pid}\) is at work"):
+            with only_run(tmp_path):
+                pass
+        assert list(locks.iterdir())  # its locks stay
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunFailed, match="Cannot write into"), only_run(tmp_path / "file"):
+        pass
+
+
+def test_a_read_only_folder(tmp_path):
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    for words in (["--bind", str(folder), str(folder)], ["-o", "remount,ro,bind", str(folder)]):
+        done = subprocess.run(["mount", *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"a read-only mount is not permitted here: {done.stderr.strip()}")
+    try:
+        with pytest.raises(RunFailed, match="Read-only file system. Choose a folder you may"):
+            with only_run(folder):
+                pass
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=False)
+
+
+def test_commands(tmp_path, monkeypatch):
+    monkeypatch.delenv("SNAKEMAKE_OUTPUT_CACHE", raising=False)
+    command = snakemake_command(
+        cores=3, configfiles=["a b.yaml", "$(x).yaml"], directory="d; e", targets=["results/x.csv"],
+        extra=["--forcerun", "make_report"],
+    )  # fmt: skip
+    assert command[command.index("--cores") + 1] == "3"
+    assert command[command.index("--directory") + 1] == "d; e"
+    place = command.index("--configfile")
+    assert command[place + 1 : place + 3] == ["a b.yaml", "$(x).yaml"]
+    assert command[-2:] == ["--", "results/x.csv"] and "--cache" not in command
+    monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", str(tmp_path))
+    assert "--cache" in snakemake_command(cores=1)
+    with pytest.raises(ConfigError, match="--profile nothing: no such profile. Known: default"):
+        snakemake_command(cores=1, profile="nothing")
+
+
+def test_project_root(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (project_root() / "Snakefile").exists()
+    (tmp_path / "Snakefile").write_text("")
+    (tmp_path / "workflow/schemas").mkdir(parents=True)
+    (tmp_path / "deep/er").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "deep/er")
+    assert project_root() == tmp_path.resolve()
+
+
+def test_the_watcher_speaks_plainly():
+    said = []
+    watcher = _Watcher(said.append)
+    for line in ("total    12\n", "Job 3: Fetching tiny\n", "1 of 12 steps (8%) done\n",
+                 "Job 4: Preparing\n", "    error: the table is empty\n",
+                 "error: the table is empty\n"):  # fmt: skip
+        watcher.feed(line)
+    assert said[0] == "[  1/12] Fetching tiny" and said[1].startswith("[  2/12] Preparing")
+    assert said[2:] == ["error: the table is empty"]
+    assert watcher.reason() == "the table is empty" and watcher.total == 12
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (
+            ["ConfigError in file x, line 3:", "config: unknown key 'a' at run."],
+            "config: unknown key",
+        ),
+        (["blah", "MissingInputException: Error in rule x"], "MissingInputException"),
+        ([], "no output"),
+    ],
+)
+def test_reasons(lines, reason):
+    watcher = _Watcher(lambda _: None)
+    for line in lines:
+        watcher.feed(line)
+    assert watcher.reason().startswith(reason)
+
+
+def test_this_process_is_not_its_own_rival(tmp_path):
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").write_text("")
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        with only_run(tmp_path) as stale:
+            assert stale == 1
+    finally:
+        os.chdir(before)
