@@ -42,12 +42,12 @@ def blobs():
 def test_kernel_stage_manifold_stage_and_estimator_agree(blobs):
     X, truth, X_new = blobs
     labeled = np.arange(3, 43)
-    manifold = fit_manifold(X, {"n_dims": 2}, seed=5)
+    manifold = fit_manifold(X, {"n_dims": 2, "finer": None}, seed=5)
     inputs = Inputs(X, X_new, manifold=manifold)
     one = fit_predict(inputs, labeled, truth[labeled], n_classes=4, seed=5, settings={})
     y = np.full(200, -1)
     y[labeled] = truth[labeled]
-    model = AtlasSVC(atlas=Atlas(n_dims=2, random_state=5)).fit(X, y)
+    model = AtlasSVC(atlas=Atlas(n_dims=2, finer=None, random_state=5)).fit(X, y)
     assert np.array_equal(one.labels, model.transduction_)
     assert np.array_equal(one.labels_new, model.predict(X_new))
     code = stored_code(manifold)
@@ -57,6 +57,19 @@ def test_kernel_stage_manifold_stage_and_estimator_agree(blobs):
     assert np.allclose(one.proba, two.proba, atol=1e-4)
     assert np.allclose(one.proba_new, two.proba_new, atol=1e-4)
     assert np.mean(one.labels_new == np.arange(40) % 4) > 0.9
+
+
+def test_two_atlases_through_the_manifold_stage(blobs):
+    X, truth, X_new = blobs
+    labeled = np.arange(3, 43)
+    inputs = Inputs(X, X_new, manifold=fit_manifold(X, {"n_dims": 2}, seed=5))
+    found = fit_predict(inputs, labeled, truth[labeled], n_classes=4, seed=5, settings={})
+    y = np.full(200, -1)
+    y[labeled] = truth[labeled]
+    model = AtlasSVC(atlas=Atlas(n_dims=2, random_state=5)).fit(X, y)
+    assert model.options_.finer is not None
+    assert np.array_equal(found.labels, model.transduction_)
+    assert np.allclose(found.proba_new, model.predict_proba(X_new), atol=1e-6)
 
 
 @pytest.mark.parametrize("adapter", [fit_predict, fit_predict_kernel])

@@ -172,3 +172,24 @@ def test_neighbours_of_other_rows_are_refused():
     X, _ = rings(50)
     with pytest.raises(InputError, match="same rows"):
         fit_atlas(X, neighbors=np.zeros((40, 5), int))
+
+
+def test_finer_atlas_kernel_and_features_are_means_over_both():
+    from fewfold.atlas import atlas_kernel_rows, encode
+    from fewfold.atlas.fitting import finer_part
+
+    X, truth = rings(150)
+    atlas = fit_atlas(X, AtlasSettings(n_dims=1, mdl=0.5, finer=0.1))
+    assert len(atlas["finer_means"]) > len(atlas["means"])
+    code = encode(X, atlas, rows=np.arange(150))
+    for kernel, kind in (("rbf", "rbf"), ("linear", "affine")):
+        options = AtlasSVC(kernel, atlas=atlas).fit(X, truth).options_
+        parts = [(code, options), (finer_part(code), options.finer)]
+        mean = sum(atlas_kernel_rows(c, c, o.gamma, o.sigma, kind) for c, o in parts) / 2
+        assert np.allclose(options.matrix(code, code), mean, atol=1e-5)
+        if kernel == "linear":
+            F = options.features(code)
+            assert np.allclose((F @ F.T).toarray(), mean, atol=1e-5)
+    alone = fit_atlas(X, AtlasSettings(n_dims=1, mdl=0.5, finer=None))
+    assert np.array_equal(alone["interior"], atlas["interior"])
+    assert not any(name.startswith("finer_") for name in alone)

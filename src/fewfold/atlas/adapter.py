@@ -13,7 +13,6 @@ from fewfold.atlas.svm import fit_pairs, vote
 from fewfold.exceptions import ConfigError
 from fewfold.training import Inputs, Outcome
 
-ENCODING = ("charts", "errors", "projections", "member")
 _ROWS = 4096
 
 
@@ -46,12 +45,13 @@ def fit_manifold(
         )
     atlas = fit_atlas(X, settings, neighbors=neighbors, random_state=seed, progress=progress)
     code = encode(X, atlas, q, np.arange(X.shape[0]))
-    return atlas | {f"code_{name}": code[name] for name in ENCODING}
+    return atlas | {f"code_{name}": value for name, value in code.items()}
 
 
 def stored_code(manifold: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the encoding of the atlas's own points from the arrays of the manifold stage."""
-    return {name: np.asarray(manifold[f"code_{name}"]) for name in ENCODING}
+    code = {name[5:]: v for name, v in manifold.items() if name.startswith("code_")}
+    return {name: np.asarray(value) for name, value in code.items()}
 
 
 def scales_of(
@@ -99,7 +99,8 @@ def fit_predict(
     shares = model.shares(code)
     new = None
     if inputs.X_new is not None and inputs.X_new.shape[0]:
-        new = model.shares(encode(inputs.X_new, model.atlas_, code["charts"].shape[1]))
+        q = max(v.shape[1] for name, v in code.items() if name.endswith("charts"))
+        new = model.shares(encode(inputs.X_new, model.atlas_, q))
     details = {
         "gamma": model.options_.gamma,
         "sigma": model.options_.sigma,

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.atlas.encoding import encode, take_rows
 from fewfold.atlas.features import KERNEL_OF
+from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import LEARNERS, KernelOptions, choose_options
 from fewfold.atlas.model import Atlas
@@ -149,14 +150,26 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         self
         """
         own = take_rows(code, labelled)
-        if hasattr(self, "atlas_"):
-            n_charts = len(self.atlas_["means"])
-        else:
-            n_charts = int(code["charts"].max()) + 1
-        gamma, sigma = kernel_scales(code, n_charts, len(own["charts"]))
+        share = len(own["charts"]) / len(code["charts"])
+        options = self._options(code, getattr(self, "atlas_", None), len(own["charts"]), share)
+        if self.cv is not None:
+            free = [name for name in ("gamma", "sigma", "C") if getattr(self, name) is None]
+            options = choose_options(own, codes, options, free, self.cv)
+        options = options.replace(C=options.penalty(own))
+        self.options_ = options
+        self.learner_ = LEARNERS[self.kernel](options).fit(own, codes)
+        return self
+
+    def _options(self, code, atlas, n_labelled, share):
+        n_charts = int(code["charts"].max()) + 1 if atlas is None else len(atlas["means"])
+        gamma, sigma = kernel_scales(code, n_charts, n_labelled)
         if self.kernel in KERNEL_OF:
             sigma /= 2  # squares and products of the projections are then of size 1 as well
-        options = KernelOptions(
+        finer = finer_part(code)
+        if finer is not None:
+            part = None if atlas is None else finer_part(atlas)
+            finer = self._options(finer, part, n_labelled, share)
+        return KernelOptions(
             kernel=self.kernel,
             assignment=self.assignment,
             normalize=self.normalize,
@@ -165,15 +178,10 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             C=self.C,
             solver=self.solver,
             n_charts=n_charts,
-            share_labeled=len(own["charts"]) / len(code["charts"]),
+            share_labeled=share,
             seed=_seed(self.random_state),
+            finer=finer,
         )
-        if self.cv is not None:
-            free = [name for name in ("gamma", "sigma", "C") if getattr(self, name) is None]
-            options = choose_options(own, codes, options, free, self.cv)
-        self.options_ = options
-        self.learner_ = LEARNERS[self.kernel](options).fit(own, codes)
-        return self
 
     def decision_function(self, X) -> np.ndarray:
         """Return a score per class, or of the second class if there are two.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fewfold.atlas.charts import cheapest, error_blocks
-from fewfold.atlas.fitting import charts_of, to_reduced
+from fewfold.atlas.fitting import FINER, charts_of, finer_part, to_reduced
 
 # Rows encoded at a time: the block's errors on 1000 charts take 32 MB.
 _BLOCK_ROWS = 8192
@@ -31,7 +31,8 @@ def encode(X, atlas: dict[str, np.ndarray], q: int = 10, rows=None) -> dict[str,
     dict of ndarrays
         ``charts`` (n, q) int32, cheapest first; ``errors`` (n, q) float32; ``projections``
         (n, q, d) float32; ``member`` (n, q) bool: the point belongs to the chart. Points of
-        the atlas belong to the charts they were assigned to, new ones to their cheapest.
+        the atlas belong to the charts they were assigned to, new ones to their cheapest. The
+        same names with ``finer_`` before them are the encoding in the finer atlas, if any.
 
     Examples
     --------
@@ -49,20 +50,24 @@ def encode_blocks(
     X, atlas: dict[str, np.ndarray], q: int = 10, rows=None, block_rows: int = _BLOCK_ROWS
 ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
     """Yield the encoding of `encode` block by block, for files larger than memory."""
-    charts = charts_of(atlas)
-    belongs = _membership_keys(atlas)
     n = X.shape[0]
+    finer = finer_part(atlas)
+    levels = [("", atlas)] + ([] if finer is None else [(FINER, finer)])
+    levels = [(prefix, charts_of(part), _membership_keys(part)) for prefix, part in levels]
     for start in range(0, max(n, 1), block_rows):
         part = slice(start, min(start + block_rows, n))
-        Z = to_reduced(X[part], atlas["origin"], atlas["basis"], charts.means.dtype)
-        code = _encode_rows(Z, charts, q)
-        if rows is None:
-            code["member"][:, 0] = True
-        else:
-            own = np.asarray(rows)[part].astype(np.int64)
-            keys = own[:, None] * len(charts) + code["charts"]
-            code["member"] = np.isin(keys, belongs)
-        yield part, code
+        Z = to_reduced(X[part], atlas["origin"], atlas["basis"], levels[0][1].means.dtype)
+        own = None if rows is None else np.asarray(rows)[part].astype(np.int64)
+        block = {}
+        for prefix, charts, belongs in levels:
+            code = _encode_rows(Z, charts, q)
+            if own is None:
+                code["member"][:, 0] = True
+            else:
+                keys = own[:, None] * len(charts) + code["charts"]
+                code["member"] = np.isin(keys, belongs)
+            block |= {prefix + name: value for name, value in code.items()}
+        yield part, block
 
 
 def _membership_keys(atlas):

@@ -16,6 +16,8 @@ from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 # What lowered the energy, in the column "kind" of the energy curve.
 KINDS = ("start", "expansion", "removal", "refit")
+# Names of the arrays of the finer atlas begin with this.
+FINER = "finer_"
 # Below this many rows everything is computed in float64: it costs little there.
 _SMALL = 5000
 
@@ -27,7 +29,7 @@ class AtlasSettings:
     Attributes
     ----------
     n_dims : int, optional
-        Dimension of the charts. Default: the directions that hold 90 % of the variance of the
+        Dimension of the charts. Default: the directions that hold 95 % of the variance of the
         median proposal, at most 30.
     mdl : float, optional
         Price of a chart in use. Default: ``mdl_factor * (n_dims + 1)`` times the mean error of a
@@ -35,6 +37,9 @@ class AtlasSettings:
         one that is cheaper than their errors pays for itself without describing any others.
     mdl_factor : float
         Larger: fewer, larger charts.
+    finer : float, optional
+        Price of the charts of a second, finer atlas as a share of ``mdl``; None for one atlas
+        only. Kernels and features are means over both.
     n_neighbors : int
         Neighbours that must share the chart whose interior holds a point.
     n_proposals : int, optional
@@ -54,7 +59,8 @@ class AtlasSettings:
 
     n_dims: int | None = None
     mdl: float | None = None
-    mdl_factor: float = 8.0
+    mdl_factor: float = 12.0
+    finer: float | None = 0.25
     n_neighbors: int = 2
     n_proposals: int | None = None
     proposal_size: int | None = None
@@ -69,6 +75,7 @@ class AtlasSettings:
             "n_dims": 1,
             "mdl": 0,
             "mdl_factor": 0,
+            "finer": 0,
             "n_neighbors": 1,
             "n_proposals": 1,
             "proposal_size": 2,
@@ -111,7 +118,8 @@ def fit_atlas(
         space; ``origin`` (n_features,), ``basis`` (n_features, r), or (0, 0) where the space is
         not reduced; ``interior`` (n,): chart whose interior holds each row; ``member_rows``,
         ``member_charts``: all memberships; ``energy`` (n_moves,), ``energy_kind`` (n_moves,),
-        index in `KINDS`; ``mdl``, ``potts``, ``n_neighbors``: scalars used.
+        index in `KINDS`; ``mdl``, ``potts``, ``n_neighbors``: scalars used. The same names with
+        ``finer_`` before them describe the finer atlas, if asked for.
 
     Examples
     --------
@@ -138,24 +146,48 @@ def fit_atlas(
     charts = propose_charts(Z, settings, rng)
     errors = reconstruction_errors(Z, charts)
     mdl = default_mdl(errors, charts, settings)
-    fitted = _alternate(Z, charts, errors, hoods, mdl, settings, rng, report)
-    charts, y, energy, kind = fitted
+    atlas = {"origin": origin, "basis": basis}
+    for prefix, share in (("", 1.0), (FINER, settings.finer)):
+        if share is None:
+            continue
+        stage = "finer atlas, " if prefix else ""
+        fitted = _alternate(
+            Z, charts, errors, hoods, share * mdl, settings, rng, _prefixed(report, stage)
+        )
+        arrays = _arrays(*fitted, hoods) | {
+            "mdl": np.float64(share * mdl),
+            "potts": np.float64(settings.potts),
+            "n_neighbors": np.int64(k),
+        }
+        atlas |= {prefix + name: value for name, value in arrays.items()}
+    return atlas
+
+
+def _prefixed(report, words):
+    return lambda stage, done, total: report(words + stage, done, total)
+
+
+def _arrays(charts, y, energy, kind, hoods):
     rows, members = memberships(y, hoods)
     return {
         "means": charts.means,
         "directions": charts.directions,
         "dims": charts.dims,
-        "origin": origin,
-        "basis": basis,
         "interior": y.astype(np.int32),
         "member_rows": rows.astype(np.int64),
         "member_charts": members.astype(np.int32),
         "energy": np.array(energy),
         "energy_kind": np.array(kind, np.int8),
-        "mdl": np.float64(mdl),
-        "potts": np.float64(settings.potts),
-        "n_neighbors": np.int64(k),
     }
+
+
+def finer_part(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray] | None:
+    """Return the finer atlas of an atlas, or the finer encoding of an encoding; None without."""
+    part = {name[len(FINER) :]: v for name, v in arrays.items() if name.startswith(FINER)}
+    if not part:
+        return None
+    # Both atlases live in the same reduced space.
+    return part | {name: arrays[name] for name in ("origin", "basis") if name in arrays}
 
 
 def charts_of(atlas: dict[str, np.ndarray]) -> Charts:
@@ -228,7 +260,7 @@ def propose_charts(Z: np.ndarray, settings: AtlasSettings, rng: np.random.Genera
     return fit_charts(Z, list(found), min(n_dims, Z.shape[1]), Z.dtype)
 
 
-def _local_dims(Z, found, share=0.9, most=30):
+def _local_dims(Z, found, share=0.95, most=30):
     """Return the directions that hold most of the variance of the median proposal."""
     needed = []
     for rows in found[:200]:

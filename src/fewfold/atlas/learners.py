@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy import sparse
 
 from fewfold.atlas.encoding import chart_entries, take_rows
 from fewfold.atlas.features import KERNEL_OF, atlas_features
+from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
 from fewfold.atlas.svm import fit_pairs, vote
 from fewfold.exceptions import InputError
@@ -53,14 +55,20 @@ class KernelOptions:
     n_charts: int = 1
     share_labeled: float = 0.0
     seed: int = 0
+    finer: KernelOptions | None = None
+
+    def scaled(self, gamma: float, sigma: float) -> KernelOptions:
+        """Return a copy with both scales multiplied, on the finer atlas too."""
+        finer = None if self.finer is None else self.finer.scaled(gamma, sigma)
+        return self.replace(gamma=gamma * self.gamma, sigma=sigma * self.sigma, finer=finer)
 
     def replace(self, **changes) -> KernelOptions:
         """Return a copy with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def matrix(self, code_rows, code_all) -> np.ndarray:
-        """Return the kernel between two sets of encoded points."""
-        return atlas_kernel_rows(
+        """Return the kernel between two sets of encoded points, the mean over the atlases."""
+        K = atlas_kernel_rows(
             code_rows,
             code_all,
             self.gamma,
@@ -69,10 +77,14 @@ class KernelOptions:
             self.normalize,
             self.assignment,
         )
+        if self.finer is not None:
+            K += self.finer.matrix(finer_part(code_rows), finer_part(code_all))
+            K /= 2
+        return K
 
     def features(self, code):
-        """Return the sparse features of encoded points."""
-        return atlas_features(
+        """Return the sparse features of encoded points, those of both atlases side by side."""
+        features = atlas_features(
             code,
             self.n_charts,
             self.gamma,
@@ -81,6 +93,10 @@ class KernelOptions:
             self.normalize,
             self.assignment,
         )
+        if self.finer is not None:
+            both = [features, self.finer.features(finer_part(code))]
+            features = sparse.hstack(both, format="csr") * np.float32(np.sqrt(0.5))
+        return features
 
     def penalty(self, code) -> float:
         """Return C: as given, or by `default_penalty`."""
@@ -89,8 +105,12 @@ class KernelOptions:
         if self.normalize:
             return default_penalty(1.0, self.share_labeled)
         kind = KERNEL_OF.get(self.kernel, self.kernel)
-        own = kernel_diagonal(code, self.gamma, self.sigma, kind, self.assignment).mean()
-        return default_penalty(float(own), self.share_labeled)
+        own = float(kernel_diagonal(code, self.gamma, self.sigma, kind, self.assignment).mean())
+        if self.finer is not None:
+            part, other = finer_part(code), self.finer
+            fine = kernel_diagonal(part, other.gamma, other.sigma, kind, self.assignment).mean()
+            own = (own + float(fine)) / 2
+        return default_penalty(own, self.share_labeled)
 
 
 class DualMachine:
@@ -268,8 +288,9 @@ def choose_options(
     middle = options.replace(C=options.penalty(code))
     tried = []
     for factors in product(*(_GRID[name] for name in free)):
-        changes = {name: getattr(middle, name) * f for name, f in zip(free, factors)}
-        trial = middle.replace(**changes)
+        by = dict(zip(free, factors))
+        trial = middle.scaled(by.get("gamma", 1.0), by.get("sigma", 1.0))
+        trial = trial.replace(C=middle.C * by.get("C", 1.0))
         wrong = 0
         for train, test in folds:
             learner = LEARNERS[options.kernel](trial).fit(take_rows(code, train), codes[train])

@@ -19,12 +19,14 @@ class Atlas(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_dims : int, optional
-        Dimension of the charts. Default: the directions that hold 90 % of the variance of the
+        Dimension of the charts. Default: the directions that hold 95 % of the variance of the
         median proposal, at most 30.
     mdl : float, optional
         Price of a chart in use. Default: by the scale of the errors, see ``mdl_factor``.
     mdl_factor : float
         Default price in units of the mean error of ``n_dims + 1`` points; larger: fewer charts.
+    finer : float, optional
+        Price of the charts of a second, finer atlas, as a share of the first's; None: no second.
     n_neighbors : int
         Neighbours that must share the chart whose interior holds a point.
     n_proposals, proposal_size : int, optional
@@ -69,6 +71,7 @@ class Atlas(TransformerMixin, BaseEstimator):
         *,
         mdl=None,
         mdl_factor=AtlasSettings.mdl_factor,
+        finer=AtlasSettings.finer,
         n_neighbors=AtlasSettings.n_neighbors,
         n_proposals=None,
         proposal_size=None,
@@ -83,6 +86,7 @@ class Atlas(TransformerMixin, BaseEstimator):
         self.n_dims = n_dims
         self.mdl = mdl
         self.mdl_factor = mdl_factor
+        self.finer = finer
         self.n_neighbors = n_neighbors
         self.n_proposals = n_proposals
         self.proposal_size = proposal_size
