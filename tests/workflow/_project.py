@@ -60,7 +60,7 @@ class Project:
                 entry = entry.setdefault(step, {})
             entry[last] = value
         changed = Path(directory).parent / f"changed_{os.getpid()}.yaml"
-        changed.write_text(yaml.safe_dump(config))
+        changed.write_text(yaml.safe_dump(config, sort_keys=False))
         done = self.snakemake(directory, "--dry-run", "--cores", "1", configs=[changed])
         assert done.returncode == 0, done.stdout[-3000:]
         if "Nothing to be done" in done.stdout:

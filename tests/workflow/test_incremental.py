@@ -8,6 +8,7 @@ from _project import Project
 
 END = {"collect_metrics": 1, "make_report": 1}
 TRAIN_TINY = {"train_method": 6, "evaluate_method": 3, **END}
+DRAWN = {"draw_splits": 1, "draw_map": 1}  # the map shows the labelled rows
 KERNEL = {"compute_kernel_tile": 2, "join_kernel": 1}
 GRAPH = {"search_neighbors": 1, "build_graph": 1, "fit_manifold": 1}
 # The eigenbasis method of both datasets: two batches of trials and one.
@@ -34,11 +35,11 @@ CONFIG_CHANGES = {
          "search_neighbors": 2, "build_graph": 2, "extend_graph": 1, "fit_manifold": 2, **KERNEL,
          "train_method": 8, "evaluate_method": 5, **END},
     ),
-    "labels": ({"datasets.tiny.labels": [6, 13]}, {"draw_splits": 1, **KERNEL, **TRAIN_TINY}),
-    "draw": ({"datasets.tiny.draw": "random"}, {"draw_splits": 1, **KERNEL, **TRAIN_TINY}),
+    "labels": ({"datasets.tiny.labels": [6, 13]}, {**DRAWN, **KERNEL, **TRAIN_TINY}),
+    "draw": ({"datasets.tiny.draw": "random"}, {**DRAWN, **KERNEL, **TRAIN_TINY}),
     "fewer trials": (
         {"datasets.tiny.trials": 2},  # one tile and one batch are enough for them
-        {"draw_splits": 1, "compute_kernel_tile": 1, "join_kernel": 1, "train_method": 3,
+        {**DRAWN, "compute_kernel_tile": 1, "join_kernel": 1, "train_method": 3,
          "evaluate_method": 3, **END},
     ),
     "trials per job": (
