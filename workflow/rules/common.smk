@@ -31,7 +31,9 @@ wildcard_constraints:
 
 def code_of(stage, *modules, leave_out=()):
     """Digest of the library code behind a rule: a fix re-runs it, a comment does not."""
-    return script_digest(ROOT / "scripts" / f"{stage}.py", *modules, leave_out=leave_out)
+    return script_digest(
+        ROOT / "scripts" / f"{stage}.py", *modules, leave_out=leave_out
+    )
 
 
 def plain(settings, leave_out=()):

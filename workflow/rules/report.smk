@@ -26,6 +26,30 @@ rule draw_map:
         "../../scripts/draw_map.py"
 
 
+rule draw_figures:
+    """Draw a method's own pictures for the first trial with the most labels."""
+    input:
+        unpack(training_inputs),
+    output:
+        figures="results/{dataset}/methods/{method}/figures.h5",
+    log:
+        "logs/{dataset}/methods/{method}/draw_figures.log",
+    cache: True
+    conda:
+        "../envs/fewfold.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory_of("train_method"),
+        runtime=minutes_of("train_method"),
+    params:
+        settings=figure_settings,
+        code=figure_code,
+    message:
+        "Drawing the pictures of {wildcards.method} on {wildcards.dataset}"
+    script:
+        "../../scripts/draw_figures.py"
+
+
 rule make_report:
     """Write the report: one HTML file that opens offline."""
     input:

@@ -84,7 +84,8 @@ def graph_code(stage):
         plain_metric = GraphSettings.from_dict(
             plain(config["graphs"][wildcards.graph], ("tile_rows",))
         ).is_plain
-        return code_of(stage, leave_out=("fewfold.graph.rerank",) if plain_metric else ()
+        return code_of(
+            stage, leave_out=("fewfold.graph.rerank",) if plain_metric else ()
         )
 
     return digest
@@ -248,6 +249,9 @@ RULE_EDGES = [
     ("build_graph", "train_method"),
     ("extend_graph", "train_method"),
     ("draw_splits", "train_method"),
+    ("draw_splits", "draw_figures"),
+    ("fit_manifold", "draw_figures"),
+    ("draw_figures", "make_report"),
     ("train_method", "evaluate_method"),
     ("evaluate_method", "collect_metrics"),
     ("collect_metrics", "make_report"),
@@ -264,6 +268,8 @@ def used_edges():
         absent |= {"search_neighbors", "build_graph"}
     if not any(plan.n_held_out(d) for d in plan.run["datasets"]):
         absent.add("extend_graph")
+    if not any(has_figures(m) for m in methods):
+        absent.add("draw_figures")
     manifolds = {name for m in methods for name in plan.manifolds_of(m)}
     if not manifolds:
         absent.add("fit_manifold")
@@ -272,6 +278,24 @@ def used_edges():
     if not any(chain.kernel for chain in chains):
         absent |= {"compute_kernel_tile", "join_kernel"}
     return [list(edge) for edge in RULE_EDGES if not absent & set(edge)]
+
+
+def has_figures(method):
+    """Whether a method draws pictures of its own; a method told the truth has nothing to show."""
+    entry = config["methods"][method]
+    return bool(
+        LEARNERS[entry["learner"]].figures and entry.get("mode", "ssl") == "ssl"
+    )
+
+
+def figure_settings(wildcards):
+    entry = config["methods"][wildcards.method]
+    return {"learner": entry["learner"], "options": plain(entry, REFERENCE_KEYS)}
+
+
+def figure_code(wildcards):
+    learner = LEARNERS[config["methods"][wildcards.method]["learner"]]
+    return code_of("draw_figures", learner.module, learner.figures.split(":")[0])
 
 
 def report_files():
@@ -291,6 +315,9 @@ def report_files():
             "manifolds": {m: f"{base}/manifolds/{m}.h5" for m in sorted(manifolds)},
             "predictions": {
                 m: f"{base}/methods/{m}/trials_{first}_{last}.h5" for m in methods
+            },
+            "figures": {
+                m: f"{base}/methods/{m}/figures.h5" for m in methods if has_figures(m)
             },
         }
     return files

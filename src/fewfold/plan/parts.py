@@ -29,6 +29,8 @@ class Part:
         Whether a learner works without any label (budget 0).
     renamed : tuple of (key in a config, name of the function's option)
         For options whose own name means something else in a config.
+    figures : str or None
+        ``"module:function"`` that draws a method's own pictures for the report.
     """
 
     target: str
@@ -38,6 +40,12 @@ class Part:
     encodes: bool = False
     clusters: bool = False
     renamed: tuple = ()
+    figures: str | None = None
+
+    def illustrator(self):
+        """Import and return the function that draws the part's own pictures."""
+        module, name = self.figures.split(":")
+        return getattr(import_module(module), name)
 
     def options(self, settings: dict) -> dict:
         """Return a config entry's options under the names the function knows them by."""
@@ -82,16 +90,25 @@ LEARNERS = {
         "fewfold.atlas.adapter:fit_predict",
         (("manifolds", ("atlas",)),),
         renamed=(("kind", "kernel"),),
+        figures="fewfold.report.illustrate:atlas",
     ),
     "kmeans": Part("fewfold.learners:kmeans", clusters=True),
-    "mbed": Part("fewfold.mbed.adapter:fit_predict", clusters=True),
+    "mbed": Part(
+        "fewfold.mbed.adapter:fit_predict",
+        clusters=True,
+        figures="fewfold.report.illustrate:mbed",
+    ),
     "multimanifold": Part(
-        "fewfold.multimanifold.adapter:fit_predict", tasks=BOTH, renamed=(("base", "learner"),)
+        "fewfold.multimanifold.adapter:fit_predict",
+        tasks=BOTH,
+        renamed=(("base", "learner"),),
+        figures="fewfold.report.illustrate:multimanifold",
     ),
     "invariant_svm": Part(
         "fewfold.invariance.adapter:fit_predict",
         may=("graphs",),
         renamed=(("base", "kernel"), ("copies_graph", "graph")),
+        figures="fewfold.report.illustrate:invariance",
     ),
     "virtual_support_vectors": Part("fewfold.invariance.adapter:fit_predict_vsv"),
     "virtual_samples": Part("fewfold.invariance.adapter:fit_predict_all_virtual"),

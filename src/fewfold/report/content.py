@@ -114,13 +114,13 @@ class DatasetView:
 
 @dataclass(frozen=True)
 class ExtraFigure:
-    """A matplotlib figure with its words; ``dataset`` and ``method`` may be None."""
+    """A matplotlib figure, or its data address, with its words; ``dataset`` may be None."""
 
     title: str
     caption: str
     dataset: str | None
     method: str | None
-    figure: Figure
+    figure: Figure | str
 
 
 @dataclass(frozen=True)

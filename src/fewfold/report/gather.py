@@ -12,8 +12,7 @@ import pandas as pd
 
 from fewfold.artifacts import read
 from fewfold.features import read_features, read_labels, read_splits
-from fewfold.report.content import DatasetView, PredictionView, ReportContent
-from fewfold.report.extras import extra_figures
+from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
 
 _PACKAGES = (
     "fewfold",
@@ -55,9 +54,19 @@ def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> Re
         versions=_versions(),
         command="fewfold run",
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        extra_figures=extra_figures(datasets, config),
+        extra_figures=_drawn_figures(datasets),
         skipped=[tuple(s) for s in skipped],
     )  # fmt: skip
+
+
+def _drawn_figures(datasets):
+    found = []
+    for dataset, files in datasets.items():
+        for method, path in files.get("figures", {}).items():
+            with read(path, "draw_figures") as file:
+                parts = zip(file["titles"], file["captions"], file["addresses"])
+                found += [ExtraFigure(t, c, dataset, method, address) for t, c, address in parts]
+    return found
 
 
 def _versions():

@@ -201,11 +201,12 @@ def _verdict(view: DatasetView, prediction: PredictionView, rows: np.ndarray) ->
 
 def _figure(extra) -> dict:
     words = " · ".join(part for part in (extra.dataset, extra.method) if part)
+    is_drawn = isinstance(extra.figure, str)
     return {
         "title": extra.title,
         "caption": extra.caption,
         "about": words,
-        "src": pictures.figure_address(extra.figure),
+        "src": extra.figure if is_drawn else pictures.figure_address(extra.figure),
     }
 
 
