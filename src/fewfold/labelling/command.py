@@ -172,7 +172,7 @@ def first_warnings(intake: Intake) -> list[dict]:
         for c in intake.plan.columns[:MOST_LEAK_CHECKS]:
             if c["kind"] == "number":
                 columns[c["name"]] = intake.frame[c["name"]].to_numpy(dtype=float, na_value=np.nan)
-        found += warnings_.leaking_columns(columns, intake.y)
+        found += warnings_.leaking_columns(columns, intake.y, names)
     return found
 
 

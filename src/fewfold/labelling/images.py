@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-SMALLEST_SIDE = 8
+SMALLEST_SIDE, LARGEST_SIDE = 8, 64
 MOST_ROWS = 2000
 
 
@@ -22,7 +22,7 @@ def guess_image_shape(X) -> tuple[int, int] | None:
     """
     n, d = X.shape
     side = int(round(np.sqrt(d)))
-    if side < SMALLEST_SIDE or side * side != d or n < 20:
+    if not SMALLEST_SIDE <= side <= LARGEST_SIDE or side * side != d or n < 20:
         return None
     rows = np.asarray(X[:: max(1, n // MOST_ROWS)], dtype=np.float64)
     if not np.isfinite(rows).all():

@@ -14,7 +14,7 @@ import pandas as pd
 from fewfold.datasets import arrays, frames, tables
 from fewfold.datasets.targets import encode_target, one_per_row
 from fewfold.exceptions import InputError
-from fewfold.labelling.images import guess_image_shape
+from fewfold.labelling.images import LARGEST_SIDE, guess_image_shape
 from fewfold.labelling.table_features import (
     TablePlan,
     choose_scaling,
@@ -170,7 +170,10 @@ def _pixel_columns(plan, frame):
     """The number columns in the table's order, with those that never change."""
     used = {c["name"] for c in plan.columns}
     used |= {n for n, why in plan.ignored if why == "the same value in all rows"}
-    columns = [frame[n] for n in frame.columns if n in used]
+    names = [n for n in frame.columns if n in used]
+    if len(names) > LARGEST_SIDE**2:
+        return np.empty((0, 0))
+    columns = [frame[n] for n in names]
     if any(not pd.api.types.is_numeric_dtype(c.dtype) for c in columns):
         return np.empty((0, 0))
     return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])

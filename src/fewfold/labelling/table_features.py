@@ -21,8 +21,7 @@ MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
 SPREAD_RATIO = 5.0
 
 _ID_NAME = re.compile(
-    r"(^|[_\s.-])(id|ids|uuid|guid|key|index)$|^unnamed|^row(_?(number|nr|no|id))?$|[a-z]Id$",
-    re.IGNORECASE,
+    r"(?i:(^|[_\s.-])(id|ids|uuid|guid|key|index)$|^unnamed|^row(_?(number|nr|no|id))?$)|[a-z]I[dD]$"
 )
 _DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T]|$)")
 
@@ -113,9 +112,9 @@ def understand_table(
     ignored = [(name, "left out as asked") for name in drop]
     if ids is not None:
         ignored.append((ids, "names the rows"))
-    columns = []
+    columns, ready = [], _plain_numbers(frame, used)
     for name in used:
-        found = _column(name, frame[name], where, name in expand)
+        found = ready.get(name) or _column(name, frame[name], where, name in expand)
         if found["kind"] in ("id", "unused"):
             ignored.append((name, found["why"]))
             if found["kind"] == "id" and ids is None:
@@ -139,6 +138,37 @@ def understand_table(
             f"{count} empty cells in {_listed(filled)} are filled with the column's middle value."
         )
     return TablePlan(columns, ids, ignored, notes)
+
+
+def _plain_numbers(frame, used):
+    """Describe all columns of floats at once: tables can have 100,000 of them.
+
+    Whole numbers are left out where they could name the rows.
+    """
+    kinds = dict(zip(frame.columns, frame.dtypes))
+    floats = [n for n in used if kinds[n] == np.float64]
+    whole = [n for n in used if kinds[n] == np.int64]
+    found = {}
+    for names in (floats, whole):
+        if not names:
+            continue
+        block = frame[names].to_numpy(dtype=np.float64)
+        if names is whole:
+            could_name = (np.diff(block, axis=0) == 1).all(axis=0)
+            could_name |= [bool(_ID_NAME.search(str(n))) for n in names]
+            block, names = block[:, ~could_name], [n for n, c in zip(names, could_name) if not c]
+        missing = np.isnan(block).sum(axis=0)
+        plain = (missing == 0) & np.isfinite(block).all(axis=0)
+        low, high = block.min(axis=0, initial=np.inf), block.max(axis=0, initial=-np.inf)
+        plain &= low < high
+        rest = block[:, plain]
+        facts = zip(np.median(rest, axis=0), rest.mean(axis=0), rest.std(axis=0))
+        for name, (fill, mean, spread) in zip(np.array(names, dtype=object)[plain], facts):
+            found[name] = {
+                "name": name, "kind": "number", "fill": float(fill), "mean": float(mean),
+                "spread": float(spread), "n_missing": 0,
+            }  # fmt: skip
+    return found
 
 
 def _no_column(where, name, names):
@@ -325,13 +355,23 @@ def encode_table(frame: pd.DataFrame, columns: list, where="the file"):
         block, words = _ENCODERS[c["kind"]](frame[c["name"]], c, where)
         parts.append(block)
         names += words
-    X = np.empty((len(frame), len(numbers)), dtype=np.float64)
-    for j, c in enumerate(numbers):
-        X[:, j] = _numbers(frame[c["name"]], c, where)
+    X = _number_block(frame, numbers, where)
     return (
         np.hstack([X, *parts]).astype(np.float32) if parts else X.astype(np.float32),
         [c["name"] for c in numbers] + names,
     )
+
+
+def _number_block(frame, numbers, where):
+    kinds = dict(zip(frame.columns, frame.dtypes))
+    if all(kinds[c["name"]] in (np.float64, np.int64) for c in numbers) and numbers:
+        X = frame[[c["name"] for c in numbers]].to_numpy(dtype=np.float64)
+        if np.isfinite(X).all():  # one block; columns with empty cells go the long way
+            return (X - [c["offset"] for c in numbers]) * [c["factor"] for c in numbers]
+    X = np.empty((len(frame), len(numbers)), dtype=np.float64)
+    for j, c in enumerate(numbers):
+        X[:, j] = _numbers(frame[c["name"]], c, where)
+    return X
 
 
 def _numbers(series, column, where):
@@ -357,9 +397,9 @@ def _one_hot(series, column, where):
 def _dates(series, column, where):
     times = pd.to_datetime(series, errors="coerce")
     times = times.fillna(times.dropna().median() if times.notna().any() else pd.Timestamp(0))
-    angle = 2 * np.pi * times.dt.dayofyear.to_numpy() / 365.25
-    week = 2 * np.pi * times.dt.dayofweek.to_numpy() / 7
-    years = times.dt.year.to_numpy() - 2000 + times.dt.dayofyear.to_numpy() / 365.25
+    angle = 2 * np.pi * times.dt.day_of_year.to_numpy() / 365.25
+    week = 2 * np.pi * times.dt.day_of_week.to_numpy() / 7
+    years = times.dt.year.to_numpy() - 2000 + times.dt.day_of_year.to_numpy() / 365.25
     block = np.column_stack([years / 10, np.sin(angle), np.cos(angle), np.sin(week), np.cos(week)])
     words = ("decades", "season (sine)", "season (cosine)", "weekday (sine)", "weekday (cosine)")
     return block, [f"{column['name']}: {w}" for w in words]

@@ -1,0 +1,197 @@
+"""Understanding tables: kinds of columns, encoding, and sentences for files that cannot be used."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fewfold.exceptions import InputError
+from fewfold.labelling.images import guess_image_shape
+from fewfold.labelling.intake import check_memory, check_spellings, read_input
+from fewfold.labelling.table_features import choose_scaling, encode_table, understand_table
+
+
+def flowers(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    label = np.where(np.arange(n) % 2, "rose", "tulip").astype(object)
+    label[n // 2 :] = ""
+    return pd.DataFrame(
+        {
+            "plant_id": [f"p{i}" for i in range(n)],
+            "height": rng.normal(30, 5, n),
+            "weight": rng.normal(2000, 300, n),
+            "soil": rng.choice(["clay", "sand", "peat"], n),
+            "species": label,
+        }
+    )
+
+
+def write(tmp_path, frame, name="my.csv"):
+    path = tmp_path / name
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_columns_are_told_apart(tmp_path):
+    found = read_input(write(tmp_path, flowers()), "species")
+    assert found.id_name == "plant_id" and found.ids[:2] == ["p0", "p1"]
+    assert found.feature_names == ["height", "weight", "soil=clay", "soil=peat", "soil=sand"]
+    assert found.classes == ["rose", "tulip"] and len(found.labelled) == 20
+    # Beside categories numbers are standardised; categories stay 0 or 1.
+    assert np.allclose(found.X[:, :2].mean(axis=0), 0, atol=1e-5)
+    assert np.allclose(found.X[:, :2].std(axis=0), 1, atol=1e-5)
+    assert set(np.unique(found.X[:, 2:])) == {0.0, 1.0}
+    words = " ".join(found.sentences)
+    assert "2 number columns" in words and "1 category column" in words and "20 of 40" in words
+
+
+def test_even_scales_are_left_alone_and_uneven_ones_are_not():
+    rng = np.random.default_rng(0)
+    even = pd.DataFrame(rng.normal(size=(50, 4)), columns=list("abcd"))
+    plan = choose_scaling(understand_table(even, None))
+    X, _ = encode_table(even, plan.columns)
+    assert np.array_equal(X, even.to_numpy(np.float32))
+    even["d"] *= 1000
+    plan = choose_scaling(understand_table(even, None))
+    assert any("spread 1" in note for note in plan.notes)
+    assert np.allclose(encode_table(even, plan.columns)[0].std(axis=0), 1, atol=1e-5)
+    X, _ = encode_table(even, choose_scaling(understand_table(even, None), "none").columns)
+    assert X[:, 3].std() > 500
+
+
+def test_missing_cells_are_filled_with_the_middle_value():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 100.0], "b": [1.0, 2.0, 3.0, 5.0]})
+    plan = choose_scaling(understand_table(frame, None), "none")
+    X, _ = encode_table(frame, plan.columns)
+    assert X[1, 0] == 3.0 and "1 empty cells" in plan.notes[0]
+
+
+def test_unseen_categories_are_zeros_and_missing_columns_are_named():
+    frame = pd.DataFrame({"kind": list("aabb") * 4, "size": np.arange(16.0) ** 2})
+    plan = choose_scaling(understand_table(frame, None))
+    new = pd.DataFrame({"kind": ["z"], "size": [1.0]})
+    X, names = encode_table(new, plan.columns)
+    assert names == ["size", "kind=a", "kind=b"] and X[0, 1:].tolist() == [0, 0]
+    with pytest.raises(InputError, match="'size' is missing.*'sise'"):
+        encode_table(new.rename(columns={"size": "sise"}), plan.columns)
+    with pytest.raises(InputError, match="row 1, column 'size'.*'tall'"):
+        encode_table(new.assign(size=["tall"]), plan.columns)
+
+
+def test_dates_and_free_text_are_refused_with_a_hint_or_expanded():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "when": pd.date_range("2020-01-01", periods=60).astype(str),
+            "said": [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(60)],
+            "x": rng.normal(size=60),
+        }
+    )
+    with pytest.raises(InputError, match="'when' holds dates.*--drop when.*--expand when"):
+        understand_table(frame, None, drop=["said"])
+    with pytest.raises(InputError, match="'said' holds .* different texts.*--expand said"):
+        understand_table(frame, None, drop=["when"])
+    plan = choose_scaling(understand_table(frame, None, expand=["when", "said"]))
+    X, names = encode_table(frame, plan.columns)
+    assert X.shape == (60, 1 + 5 + 256) and np.isfinite(X).all()
+    assert "when: decades" in names
+
+
+def test_a_wrong_cell_among_numbers_is_named():
+    frame = pd.DataFrame({"x": ["1", "2", "x3"] + ["4"] * 30, "z": range(1, 67, 2)})
+    with pytest.raises(InputError, match="row 3, column 'x': found 'x3'"):
+        understand_table(frame, None, where="my.csv")
+
+
+BAD = {
+    "empty": ("", "empty"),
+    "header only": ("a,species\n", "no data row"),
+    "one column": ("species\nx\n\n", "one column only"),
+    "duplicate names": ("a,a,species\n1,2,x\n", "occurs 2 times"),
+    "all labelled": ("a,b,species\n1,2,x\n2,3,y\n4,5,x\n", "all 3 rows have a label"),
+    "no label": ("a,b,species\n1,2,\n2,3,\n", "no row is labelled.*--classes"),
+    "one class": ("a,b,species\n1,2,x\n2,3,\n", "only one class"),
+    "two spellings": ("a,b,species\n1,2,Rose\n2,3,rose \n4,5,lily\n6,7,\n", "two spellings"),
+    "no such target": ("a,b,sort\n1,2,x\n2,3,\n", "no target column 'species'"),
+    "no features": ("id,species\n1,x\n2,y\n3,\n", None),
+    "constant only": ("a,species\n1,x\n1,y\n1,\n", "no column is left for features"),
+    "infinite": ("a,species\n1,x\ninf,y\n3,\n", "finite"),
+    "ragged": ("a,b,species\n1,2,x\n3,y\n", "2 values found, 3 expected"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_give_one_clear_sentence(tmp_path, case):
+    text, words = BAD[case]
+    path = tmp_path / "bad.csv"
+    path.write_text(text, encoding="utf-8")
+    if words is None:  # the only column looks like an id, but there is nothing else: use it
+        assert read_input(path, "species").feature_names == ["id"]
+        return
+    with pytest.raises(InputError, match=words) as caught:
+        read_input(path, "species")
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+def test_unicode_and_quoted_newlines(tmp_path):
+    path = tmp_path / "straße.csv"
+    rows = [
+        'größe,"art\nname",名前',
+        '1.5,"ro\nse",薔薇',
+        "2.5,lily,百合",
+        '3,"ro\nse",',
+        "4,lily,",
+    ]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    found = read_input(path, "名前")
+    assert found.classes == ["百合", "薔薇"]
+    assert found.feature_names == ["größe", "art\nname=lily", "art\nname=ro\nse"]
+
+
+def test_very_many_columns(tmp_path):
+    path = tmp_path / "wide.csv"
+    d, rng = 100_000, np.random.default_rng(0)
+    lines = [",".join(f"c{j}" for j in range(d)) + ",y"]
+    for i in range(4):
+        lines.append(",".join(map(str, rng.integers(0, 9, d))) + f",{['a', 'b', '', ''][i]}")
+    path.write_text("\n".join(lines) + "\n")
+    found = read_input(path, "y")
+    assert found.X.shape[0] == 4 and found.X.shape[1] > 90_000
+
+
+def test_a_file_too_large_for_the_memory_is_refused(tmp_path):
+    path = tmp_path / "large.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 1000)
+    check_memory(path)
+    with pytest.raises(InputError, match="GB are free"):
+        check_memory(path, available=10_000)
+
+
+def test_spellings():
+    check_spellings(["A+", "A-", "1.5", "15"], [1, 1, 1, 1], "column")
+    with pytest.raises(InputError, match="'Café'.*'cafe'"):
+        check_spellings(["Café", "cafe"], [3, 1], "column")
+
+
+def test_arrays_and_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    y[10:] = np.nan
+    np.savez(tmp_path / "my.npz", X=X, y=y)
+    found = read_input(tmp_path / "my.npz", task="regression")
+    assert found.task == "regression" and len(found.labelled) == 10 and found.ids is None
+    with pytest.raises(InputError, match="anndata"):
+        (tmp_path / "cells.h5ad").write_bytes(b"x" * 100)
+        read_input(tmp_path / "cells.h5ad", "kind")
+
+
+def test_images_are_recognised_and_other_squares_are_not():
+    from sklearn.datasets import load_digits
+
+    X = load_digits().data
+    assert guess_image_shape(X) == (8, 8)
+    shuffled = X[:, np.random.default_rng(0).permutation(64)]
+    assert guess_image_shape(shuffled) is None
+    assert guess_image_shape(X[:, :63]) is None
+    # One factor behind all columns: correlated, but no more between neighbours.
+    rng = np.random.default_rng(0)
+    assert guess_image_shape(rng.normal(size=(300, 1)) + rng.normal(size=(300, 64))) is None
