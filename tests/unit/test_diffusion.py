@@ -1,3 +1,4 @@
+import os
 import warnings
 
 import numpy as np
@@ -301,6 +302,25 @@ def test_scikit_learn_conventions(method):
         # Its random data fall into several parts; the warning is asserted above.
         warnings.simplefilter("ignore")
         check_estimator(DiffusionClassifier(method), expected_failed_checks=expected, on_skip=None)
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif("FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set")
+def test_usps_from_ten_labels_per_class():
+    from fewfold.datasets import load
+    from fewfold.protocol import make_draws
+
+    data = load("usps")
+    options = {"metric_options": {"fine": {"displacement": 2, "window": 5}, "recall_sample": 0}}
+    graph = build_graph(data.X, image_graph_settings(data.image_shape, **options))
+    order, _ = make_draws(
+        data.y, draw="balanced", budgets=[100], trials=2, seed=0, dataset="usps",
+        test_mask=data.test_mask,
+    )  # fmt: skip
+    for labeled in order:
+        proba, _ = diffuse(graph.W, labeled, data.y[labeled], 10)
+        wrong = proba.argmax(axis=1) != data.y
+        assert np.mean(wrong[data.test_mask]) < 0.032
 
 
 def test_default_graph_without_shape_is_euclidean():
