@@ -116,9 +116,13 @@ def test_large_kernels_are_built_pair_by_pair(monkeypatch):
 
     X, truth = rings(200)
     truth = truth + 2 * (X[:, 0] > 0)
-    whole = AtlasSVC(atlas=Atlas(n_dims=1)).fit(X, truth)
+    whole = AtlasSVC(scheme="pairs", atlas=Atlas(n_dims=1)).fit(X, truth)
+    rest = AtlasSVC(atlas=Atlas(n_dims=1)).fit(X, truth)
+    assert rest.learner_.machine.pairs[:, 1].tolist() == [-1] * 4
+    assert np.mean(rest.predict(X) == whole.predict(X)) > 0.95
     monkeypatch.setattr(svm, "_WHOLE", 10)
-    pairs = AtlasSVC(atlas=Atlas(n_dims=1)).fit(X, truth)
+    pairs = AtlasSVC(scheme="pairs", atlas=Atlas(n_dims=1)).fit(X, truth)
+    assert pairs.learner_.machine.pairs.tolist()[0] == [0, 1]
     assert np.allclose(whole.predict_proba(X), pairs.predict_proba(X), atol=1e-4)
 
 

@@ -9,7 +9,7 @@ from fewfold.atlas.encoding import encode
 from fewfold.atlas.fitting import AtlasSettings, fit_atlas
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import default_penalty
-from fewfold.atlas.svm import fit_pairs, vote
+from fewfold.atlas.svm import fit_machines
 from fewfold.exceptions import ConfigError
 from fewfold.training import Inputs, Outcome
 
@@ -113,7 +113,7 @@ def fit_predict(
 def fit_predict_kernel(
     inputs: Inputs, labeled, targets, *, n_classes: int, seed: int, settings: dict
 ) -> Outcome:
-    """Train one-versus-one machines on the rows of a kernel stage.
+    """Train support vector machines on the rows of a kernel stage.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def fit_predict_kernel(
         ``kernel.rows(indices)`` are rows of the kernel over all points.
     labeled, targets, n_classes, seed : see `fit_predict`
     settings : dict
-        ``C``, by default by `fewfold.atlas.learners.default_penalty`.
+        ``scheme``, and ``C``, by default by `fewfold.atlas.learners.default_penalty`.
 
     Returns
     -------
@@ -135,13 +135,11 @@ def fit_predict_kernel(
     own = rows[:, labeled]
     share = len(labeled) / rows.shape[1]
     C = settings.get("C") or default_penalty(float(own.diagonal().mean()), share)
-    machine = fit_pairs(lambda r: own[np.ix_(r, r)], codes, len(present), float(C))
+    scheme = settings.get("scheme", "auto")
+    machine = fit_machines(lambda r: own[np.ix_(r, r)], codes, len(present), float(C), scheme)
 
     def shares(K):
-        parts = [
-            vote(machine.decide(K[:, s : s + _ROWS].T), machine.pairs, len(present))
-            for s in range(0, K.shape[1], _ROWS)
-        ]
+        parts = [machine.shares(K[:, s : s + _ROWS].T) for s in range(0, K.shape[1], _ROWS)]
         return np.concatenate(parts)
 
     new = None

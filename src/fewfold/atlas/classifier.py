@@ -13,6 +13,7 @@ from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import LEARNERS, KernelOptions, choose_options
 from fewfold.atlas.model import Atlas
+from fewfold.atlas.svm import SCHEMES
 from fewfold.exceptions import InputError
 
 UNLABELLED = -1
@@ -28,7 +29,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kernel : {"rbf", "linear", "quad", "quadcross", "nearest"}
-        "rbf" is the dual machine on Eq. 12, one-versus-one; "linear", "quad" and "quadcross" are
+        "rbf" is the dual machine on Eq. 12; "linear", "quad" and "quadcross" are
         primal machines on Eqs. 13-15, one-versus-rest; "nearest" takes the label of the nearest
         labelled point inside the charts.
     assignment : {"soft", "hard"}
@@ -43,6 +44,9 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         points have one, over the mean ``K_xx``.
     solver : {"batch", "sgd"}
         Primal machines by coordinate descent, or by averaged stochastic gradient descent.
+    scheme : {"auto", "pairs", "rest"}
+        Dual machines for pairs of classes, or for each class against the rest; "auto" takes the
+        rest for up to 2000 labels.
     q : int
         Charts that encode a point.
     cv : int, optional
@@ -88,6 +92,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         sigma=None,
         C=None,
         solver="batch",
+        scheme="auto",
         q=10,
         cv=None,
         atlas=None,
@@ -101,6 +106,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         self.sigma = sigma
         self.C = C
         self.solver = solver
+        self.scheme = scheme
         self.q = q
         self.cv = cv
         self.atlas = atlas
@@ -177,6 +183,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             sigma=sigma if self.sigma is None else self.sigma,
             C=self.C,
             solver=self.solver,
+            scheme=self.scheme,
             n_charts=n_charts,
             share_labeled=share,
             seed=_seed(self.random_state),
@@ -269,6 +276,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             "kernel": tuple(LEARNERS),
             "assignment": ("soft", "hard"),
             "solver": ("batch", "sgd"),
+            "scheme": SCHEMES,
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:

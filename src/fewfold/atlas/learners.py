@@ -13,7 +13,7 @@ from fewfold.atlas.encoding import chart_entries, take_rows
 from fewfold.atlas.features import KERNEL_OF, atlas_features
 from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
-from fewfold.atlas.svm import fit_pairs, vote
+from fewfold.atlas.svm import fit_machines
 from fewfold.exceptions import InputError
 
 
@@ -52,6 +52,7 @@ class KernelOptions:
     sigma: float = 1.0
     C: float | None = None
     solver: str = "batch"
+    scheme: str = "auto"
     n_charts: int = 1
     share_labeled: float = 0.0
     seed: int = 0
@@ -114,7 +115,7 @@ class KernelOptions:
 
 
 class DualMachine:
-    """One-versus-one machines on the kernel."""
+    """Machines on the kernel."""
 
     def __init__(self, options: KernelOptions):
         self.options = options
@@ -127,18 +128,14 @@ class DualMachine:
             return self.options.matrix(part, part)
 
         n_classes = int(codes.max()) + 1
-        self.machine = fit_pairs(kernel, codes, n_classes, self.options.penalty(code))
+        C, scheme = self.options.penalty(code), self.options.scheme
+        self.machine = fit_machines(kernel, codes, n_classes, C, scheme)
         self.support_code = take_rows(code, self.machine.support)
         return self
 
-    def decide(self, code) -> np.ndarray:
-        """Return the decisions of all pairs, of shape (n, n_pairs)."""
-        return self.machine.decide(self.options.matrix(code, self.support_code))
-
     def shares(self, code) -> np.ndarray:
         """Return the share of each class, of shape (n, n_classes)."""
-        machine = self.machine
-        return vote(self.decide(code), machine.pairs, machine.n_classes)
+        return self.machine.shares(self.options.matrix(code, self.support_code))
 
 
 class PrimalMachine:

@@ -1,4 +1,4 @@
-"""One-versus-one support vector machines on kernels that are computed when needed."""
+"""Support vector machines of several classes on kernels that are computed when needed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ import numpy as np
 
 # A kernel of this many rows is computed once and sliced; above, each pair's on its own.
 _WHOLE = 6000
+# Up to this many labels each class is told from all the rest, above, pairs of classes: with few
+# labels a pair sees too little; with many, one pair's kernel fits in memory and all do not.
+_FEW = 2000
+SCHEMES = ("auto", "pairs", "rest")
 
 
 @dataclass(frozen=True)
-class PairwiseSVM:
-    """Support vector machines of all pairs of classes.
+class MultiClassSVM:
+    """Support vector machines of all pairs of classes, or of each class against the rest.
 
     Attributes
     ----------
     support : int ndarray of shape (n_support,)
-        Training rows that support any pair.
+        Training rows that support any machine.
     coefficients : ndarray of shape (n_support, n_pairs)
     intercepts : ndarray of shape (n_pairs,)
     pairs : int ndarray of shape (n_pairs, 2)
-        A positive decision speaks for the first class of a pair.
+        A positive decision speaks for the first class of a pair; the second is -1 for the rest.
     n_classes : int
     """
 
@@ -47,15 +51,24 @@ class PairwiseSVM:
         """
         return K @ self.coefficients + self.intercepts
 
+    def shares(self, K: np.ndarray) -> np.ndarray:
+        """Return the share of each class, of shape (n, n_classes), rows summing to 1."""
+        decisions = self.decide(K)
+        if self.pairs[0, 1] >= 0:
+            return vote(decisions, self.pairs, self.n_classes)
+        from scipy.special import softmax
 
-def fit_pairs(
+        return softmax(5 * decisions, axis=1)
+
+
+def fit_machines(
     kernel: Callable[[np.ndarray], np.ndarray],
     codes: np.ndarray,
     n_classes: int,
     C: float,
-    class_weight: str | None = "balanced",
-) -> PairwiseSVM:
-    """Train one SVM per pair of classes, holding one pair's kernel at a time.
+    scheme: str = "auto",
+) -> MultiClassSVM:
+    """Train one SVM per pair of classes, or one per class against the rest.
 
     Parameters
     ----------
@@ -66,37 +79,50 @@ def fit_pairs(
     n_classes : int
     C : float
         Penalty of the margin errors.
-    class_weight : "balanced" or None
-        Whether the errors of the smaller class of a pair weigh more.
+    scheme : {"auto", "pairs", "rest"}
+        "auto": the rest for up to 2000 labels of three classes or more, else pairs. In a pair
+        the errors of the smaller class weigh more.
 
     Returns
     -------
-    PairwiseSVM
+    MultiClassSVM
 
     Notes
     -----
-    Memory is that of the largest pair, in float32 and float64: for 60 000 rows in ten classes
-    about 2 GB, where the whole kernel would take 14 GB.
+    With pairs, memory is that of the largest pair, in float32 and float64: for 60 000 rows in
+    ten classes about 2 GB, where the whole kernel would take 14 GB.
     """
     from sklearn.svm import SVC
 
     n = len(codes)
     whole = kernel(np.arange(n)) if n <= _WHOLE else None
-    pairs = list(combinations(range(n_classes), 2))
+    against_rest = scheme == "rest" or (scheme == "auto" and n <= _FEW)
+    if against_rest and n_classes > 2:
+        pairs = [(a, -1) for a in range(n_classes)]
+    else:
+        pairs = list(combinations(range(n_classes), 2))
     alphas = np.zeros((n, len(pairs)))
     intercepts = np.zeros(len(pairs))
     for number, (a, b) in enumerate(pairs):
-        rows = np.flatnonzero((codes == a) | (codes == b))
+        rows = np.flatnonzero((codes == a) | (codes == b)) if b >= 0 else np.arange(n)
         K = whole[np.ix_(rows, rows)] if whole is not None else kernel(rows)
         K = K.astype(np.float64)  # libsvm would copy float32 itself, and run slower
-        machine = SVC(C=C, kernel="precomputed", class_weight=class_weight, cache_size=500)
+        weight = "balanced" if b >= 0 else None
+        machine = SVC(C=C, kernel="precomputed", class_weight=weight, cache_size=500)
         machine.fit(K, codes[rows] == a)
         alphas[rows[machine.support_], number] = machine.dual_coef_[0]
         intercepts[number] = machine.intercept_[0]
     support = np.flatnonzero(alphas.any(axis=1))
-    return PairwiseSVM(
+    return MultiClassSVM(
         support, alphas[support], intercepts, np.array(pairs).reshape(-1, 2), n_classes
     )
+
+
+def fit_pairs(
+    kernel: Callable[[np.ndarray], np.ndarray], codes: np.ndarray, n_classes: int, C: float
+) -> MultiClassSVM:
+    """Train one SVM per pair of classes; see `fit_machines`."""
+    return fit_machines(kernel, codes, n_classes, C, "pairs")
 
 
 def vote(decisions: np.ndarray, pairs: np.ndarray, n_classes: int) -> np.ndarray:
