@@ -17,6 +17,10 @@ from fewfold.exceptions import ConfigError, FewfoldError
 _STEPS = re.compile(r"^(\d+) of (\d+) steps")
 _MESSAGE = re.compile(r"^Job \d+: (.*)")
 _ERROR = re.compile(r"^error: (.*)")
+_FAILED_RULE = re.compile(r"^Error in rule (\w+):")
+_EXCEPTION = re.compile(
+    r"^(?!WorkflowError|CalledProcessError|RuleException)[\w.]*(Error|Exception): "
+)
 _TOTAL = re.compile(r"^total\s+(\d+)")
 
 
@@ -159,8 +163,11 @@ class _Watcher:
         if config:
             text = config[-1]
             return text[text.index("config:") :] if "config:" in text else text
-        told = [line for line in self.lines if "Error" in line or "rror in rule" in line]
-        return (told or self.lines or ["no output"])[-1].strip()
+        rules = [m[1] for line in self.lines if (m := _FAILED_RULE.match(line.strip()))]
+        raised = [line.strip() for line in self.lines if _EXCEPTION.match(line.strip())]
+        words = [f"rule {rules[0]} failed"] if rules else []
+        words += raised[:1]
+        return (": ".join(words) or (self.lines or ["no output"])[-1].strip()) + "."
 
 
 def _interrupt(number, frame):
