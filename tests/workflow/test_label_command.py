@@ -1,0 +1,173 @@
+"""`fewfold label` and `fewfold predict` as a newcomer runs them, on small files."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from _project import Project, copy_project
+
+FAST = ("--methods", "diffusion,knn", "--cores", "2")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Project:
+    return copy_project(tmp_path_factory.mktemp("label") / "project")
+
+
+def make_file(folder, n=150, labelled=40, seed=0):
+    """Three clouds in four columns, a category that says nothing, ids, few labels."""
+    rng = np.random.default_rng(seed)
+    code = np.arange(n) % 3
+    frame = pd.DataFrame(rng.normal(size=(n, 4)) + 4 * np.eye(3, 4)[code], columns=list("abcd"))
+    frame.insert(0, "plant_id", [f"plant {i}" if i else 'plant, "0"' for i in range(n)])
+    frame["soil"] = rng.choice(["clay", "sand"], n)
+    truth = np.array(["rosé", "tulip", "百合"], dtype=object)[code]
+    shown = truth.copy()
+    shown[rng.permutation(n)[labelled:]] = ""
+    frame["species"] = shown
+    folder.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(folder / "my.csv", index=False)
+    return frame, truth
+
+
+@pytest.fixture(scope="module")
+def labelled(project, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("flowers")
+    frame, truth = make_file(folder)
+    done = project.fewfold("label", "my.csv", "--target", "species", *FAST, cwd=folder)
+    assert done.returncode == 0, done.stdout[-3000:]
+    return folder, frame, truth, done.stdout
+
+
+def test_the_answer(labelled):
+    folder, frame, truth, said = labelled
+    out = folder / "my-labels"
+    table = pd.read_csv(out / "labels.csv", keep_default_na=False)
+    assert list(table) == ["plant_id", "label", "confidence", "was_labeled", "second_label"]
+    assert table["plant_id"].tolist() == frame["plant_id"].tolist()
+    given = frame["species"] != ""
+    assert (table["was_labeled"] == given).all()
+    assert (table["label"][given] == frame["species"][given]).all()
+    assert (table["label"] != "").all() and np.mean(table["label"] != truth) < 0.1
+    assert table["confidence"].between(0, 1).all()
+    assert (table["second_label"][~given] != table["label"][~given]).all()
+    summary = json.loads((out / "summary.json").read_text())
+    expected = summary["comparison"]["estimate"]
+    assert 0 <= expected["low"] <= expected["value"] <= expected["high"] <= 1
+    assert "40 of 150 rows have a label" in said and "95 % interval" in said
+    advice = pd.read_csv(out / "label_next.csv")
+    assert len(advice) == 20 and not set(advice["plant_id"]) & set(frame["plant_id"][given])
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "百合" in page and "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_called_again_nothing_runs_and_one_more_label_leaves_the_graph_alone(project, labelled):
+    folder, frame, truth, _ = labelled
+    graph = folder / "my-labels/results/table/graphs/euclidean.h5"
+    features = folder / "my-labels/input/features.h5"
+    before = graph.stat().st_mtime_ns, features.stat().st_mtime_ns
+    again = project.fewfold("label", "my.csv", "--target", "species", *FAST, cwd=folder)
+    assert again.returncode == 0 and "[  1/" not in again.stdout, again.stdout[-2000:]
+    changed = frame.copy()
+    row = changed.index[changed["species"] == ""][0]
+    changed.loc[row, "species"] = truth[row]
+    changed.to_csv(folder / "my.csv", index=False)
+    more = project.fewfold("label", "my.csv", "--target", "species", *FAST, cwd=folder)
+    assert more.returncode == 0, more.stdout[-3000:]
+    for words in ("Searching neighbours", "Building the graph", "Preparing the features", "map"):
+        assert words not in more.stdout
+    assert "Training diffusion" in more.stdout and "41 of 150" in more.stdout
+    assert (graph.stat().st_mtime_ns, features.stat().st_mtime_ns) == before
+
+
+def test_predict(project, labelled):
+    folder, frame, truth, _ = labelled
+    new, expected = make_file(folder / "new", n=60, labelled=0, seed=5)
+    new = new.drop(columns="species")
+    new.to_csv(folder / "new.csv", index=False)
+    done = project.fewfold("predict", "my-labels/model.h5", "new.csv", cwd=folder)
+    assert done.returncode == 0, done.stdout[-2000:]
+    table = pd.read_csv(folder / "predictions.csv")
+    assert np.mean(table["label"] != expected) < 0.1 and not table["far"].mean() > 0.3
+    new.assign(a=new["a"] + 50).to_csv(folder / "off.csv", index=False)
+    off = project.fewfold("predict", "my-labels/model.h5", "off.csv", "--out", "o.csv", cwd=folder)
+    assert "The data have changed" in off.stdout and pd.read_csv(folder / "o.csv")["far"].all()
+    new.drop(columns=["b"]).to_csv(folder / "short.csv", index=False)
+    bad = project.fewfold(
+        "predict", "my-labels/model.h5", "short.csv", "--out", "s.csv", cwd=folder
+    )
+    assert bad.returncode == 1 and "'b' is missing" in bad.stdout
+    assert "Traceback" not in bad.stdout and not (folder / "s.csv").exists()
+
+
+def test_a_bad_file_leaves_nothing_behind(project, tmp_path):
+    (tmp_path / "bad.csv").write_text("a,species\n1,x\n2,y\n")
+    done = project.fewfold("label", "bad.csv", "--target", "species", cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout.startswith("error: ")
+    assert "Traceback" not in done.stdout
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_groups_without_labels(project, tmp_path):
+    frame, truth = make_file(tmp_path, n=90)
+    frame.drop(columns=["species", "soil"]).to_csv(tmp_path / "my.csv", index=False)
+    done = project.fewfold("label", "my.csv", "--classes", "3", "--cores", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:]
+    groups = pd.read_csv(tmp_path / "my-labels/labels.csv")["label"]
+    table = pd.crosstab(groups, truth)
+    assert table.shape == (3, 3) and table.max(axis=1).sum() > 80
+
+
+def test_numbers(project, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(120, 2))
+    y = X[:, 0] + 0.05 * rng.normal(size=120)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame["size"] = np.where(np.arange(120) < 60, y, np.nan)
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    words = ("--target", "size", "--task", "regression", "--methods", "knn", "--cores", "2")
+    done = project.fewfold("label", "my.csv", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:]
+    table = pd.read_csv(tmp_path / "my-labels/labels.csv")
+    error = np.abs(table["label"] - y)[60:]
+    assert error.mean() < 0.4
+    inside = (table["low"] <= y) & (y <= table["high"])
+    assert inside[60:].mean() > 0.75
+    done = project.fewfold("predict", "my-labels/model.h5", "my.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_abstaining_and_few_labels(project, tmp_path):
+    make_file(tmp_path, labelled=9)
+    words = ("--target", "species", "--abstain", "0.99", "--cores", "2")
+    done = project.fewfold("label", "my.csv", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "too few to compare" in done.stdout and "No error can be stated" in done.stdout
+    table = pd.read_csv(tmp_path / "my-labels/labels.csv", keep_default_na=False)
+    assert ((table["label"] == "") == (~table["was_labeled"] & (table["confidence"] < 0.99))).all()
+
+
+def test_the_tutorial_runs_as_written(project, tmp_path):
+    """Every command and Python block of docs/tutorial.md, in order, in one folder."""
+    from _project import ROOT
+
+    text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+    blocks = text.split("```")[1::2]
+    commands = 0
+    for block in blocks:
+        language, _, body = block.partition("\n")
+        if language == "python":
+            script = tmp_path / f"block_{commands}.py"
+            script.write_text(body, encoding="utf-8")
+            done = project.run(sys.executable, script, cwd=tmp_path)
+        elif language == "sh":
+            body = body.replace("fewfold ", f"{sys.executable} -m fewfold.cli ")
+            done = project.run("sh", "-e", "-c", body, cwd=tmp_path)
+        else:
+            continue
+        commands += 1
+        assert done.returncode == 0, f"{body}\n{done.stdout[-3000:]}"
+    assert commands >= 4
+    assert (tmp_path / "wines-labels/labels.csv").exists()
