@@ -35,6 +35,8 @@ def stage_log(path):
         sys.stderr = sys.stdout = log
         warnings.showwarning = _show_warning
         start = time.perf_counter()
+        if "SLURMD_NODENAME" in os.environ:
+            print(f"on {os.environ['SLURMD_NODENAME']}")
         try:
             yield
             seconds = time.perf_counter() - start
