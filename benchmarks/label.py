@@ -1,0 +1,228 @@
+"""How `fewfold label` does on files made from sets whose truth is known.
+
+    python benchmarks/label.py files digits --shares 0.02 0.05 --single
+    python benchmarks/label.py coverage digits semeion --draws 20
+
+``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
+the blanked rows with each method of the default config on the same labels, among them the RBF SVM
+and scikit-learn's LabelSpreading. ``coverage`` repeats choosing and estimating on many draws of
+labels, in this process, with the candidates that take least time.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.datasets import load
+from fewfold.labelling.calibration import calibrate, calibration_error, fit_calibration
+from fewfold.labelling.choosing import estimate, make_folds, mean_losses, pick
+
+SINGLE = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "eigenbasis", "atlas"]
+
+
+def blanked(data, share, seed):
+    """Codes with all but a share of the labels, drawn at random, set to -1."""
+    rng = np.random.default_rng([seed, 7])
+    rows = rng.permutation(len(data.y))[: round(share * len(data.y))]
+    y = np.full(len(data.y), -1)
+    y[rows] = data.y[rows]
+    return y
+
+
+def write_csv(data, y, path):
+    frame = pd.DataFrame(np.asarray(data.X), columns=[f"x{j}" for j in range(data.X.shape[1])])
+    frame.insert(0, "id", [f"r{i}" for i in range(len(frame))])
+    frame["target"] = np.array([*data.classes, ""], dtype=object)[y]
+    frame.to_csv(path, index=False)
+
+
+def run_single(data, y, folder, methods, image_shape, cores):
+    """Error of each method of the default config on the same labels, through the workflow."""
+    import yaml
+
+    from fewfold.artifacts import read
+    from fewfold.labelling import workspace
+    from fewfold.runner import run_snakemake
+
+    # The same prepared files and labels; one draw that gives all labels.
+    config = yaml.safe_load((folder / "input/config.yaml").read_text())
+    config["run"].update(methods=methods, trials=1, labels=[int((y >= 0).sum())])
+    config["run"]["trials_per_job"] = 1
+    other = folder.parent / f"{folder.name}-single"
+    (other / "input").mkdir(parents=True, exist_ok=True)
+    with read(folder / workspace.FEATURES, "fetch_dataset") as file:
+        X, names = file["X"], file.get("feature_names")
+    intake = workspace.Intake(
+        X, y, "classification", list(data.classes), names, None, "row", image_shape=image_shape
+    )
+    workspace.write_inputs(other, intake, None, image_shape, {"warnings": []})
+    workspace.write_config(other, config)
+    targets = [f"results/table/methods/{m}/trials_0_1.h5" for m in methods]
+    run_snakemake(directory=other, cores=cores, targets=targets, echo=lambda text: None,
+                  configfiles=[(other / "input/config.yaml").resolve()])  # fmt: skip
+    errors, hidden = {}, y < 0
+    for method, path in zip(methods, targets):
+        with read(other / path, "train_method") as file:
+            labels = file[f"labels/0/{(y >= 0).sum()}"]
+        errors[method] = float(np.mean(labels[hidden] != data.y[hidden]))
+    return errors
+
+
+def files(args):
+    from fewfold.labelling import label
+
+    for name in args.sets:
+        data = load(name)
+        for share in args.shares:
+            for seed in range(args.seeds):
+                y = blanked(data, share, seed)
+                work = Path(args.work or tempfile.mkdtemp(prefix="fewfold-label-"))
+                path = work / f"{name}_{share}_{seed}.csv"
+                work.mkdir(parents=True, exist_ok=True)
+                write_csv(data, y, path)
+                found = label(path, "target", cores=args.cores, echo=lambda text: None)
+                report_file(data, y, found, name, share, seed, args)
+
+
+def report_file(data, y, found, name, share, seed, args):
+    hidden = y < 0
+    truth = np.array(data.classes, dtype=object)[data.y]
+    table = pd.read_csv(found.folder / "labels.csv", dtype={"label": str}, keep_default_na=False)
+    wrong = (table["label"].to_numpy() != truth)[hidden]
+    sure = table["confidence"].to_numpy(float)[hidden]
+    order = np.argsort(sure, kind="stable")
+    tenth = len(order) // 10
+    expected = found.summary["comparison"].get("estimate")
+    words = "no estimate"
+    if expected:
+        inside = expected["low"] <= wrong.mean() <= expected["high"]
+        words = (f"expected {100 * expected['value']:.1f} % "
+                 f"[{100 * expected['low']:.1f}, {100 * expected['high']:.1f}]"
+                 f"{'' if inside else ' MISSED'}")  # fmt: skip
+    print(
+        f"{name}, {100 * share:g} % labelled ({(y >= 0).sum()}), draw {seed}: "
+        f"{found.summary['method']} errs {100 * wrong.mean():.2f} %; {words}; "
+        f"least sure tenth {100 * wrong[order[:tenth]].mean():.1f} %, "
+        f"the rest {100 * wrong[order[tenth:]].mean():.2f} %; "
+        f"calibration error {100 * calibration_error(sure, ~wrong):.1f} points",
+        flush=True,
+    )
+    if args.single:
+        methods = list(SINGLE)
+        shape = data.image_shape
+        if shape is not None:
+            methods.insert(0, "invariant_diffusion")
+        errors = run_single(data, y, found.folder, methods, shape, args.cores)
+        for method, error in sorted(errors.items(), key=lambda item: item[1]):
+            print(f"    {method:22s} {100 * error:6.2f} %", flush=True)
+
+
+def fast_candidates(X, y, seed):
+    """Fit functions of the candidates that need little time, sharing one graph."""
+    from fewfold.diffusion import fit_predict as diffusion
+    from fewfold.eigenbasis import compute_basis
+    from fewfold.eigenbasis import fit_predict as eigenbasis
+    from fewfold.graph.build import build_graph
+    from fewfold.learners import knn
+    from fewfold.training import Inputs
+
+    graph = build_graph(X)
+    basis = compute_basis(graph, 60, "random_walk", random_state=0)
+    basis["settings"] = {"n_vectors": 60, "laplacian": "random_walk"}
+    plain, with_graph = Inputs(X=X), Inputs(X=X, graph=graph)
+    with_basis = Inputs(X=X, graph=graph, manifold=basis)
+    return {
+        "diffusion": (diffusion, with_graph, {"method": "poisson"}),
+        "spreading": (diffusion, with_graph, {"method": "spreading"}),
+        "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
+        "knn": (knn, plain, {"n_neighbors": "cv"}),
+    }
+
+
+def one_draw(candidates, data, y, seed):
+    """Choose, estimate, calibrate and label on one draw; everything as the command does it."""
+    n_classes = len(data.classes)
+
+    def fit(name, labeled):
+        function, inputs, settings = candidates[name]
+        return function(inputs, labeled, y[labeled], n_classes=n_classes, seed=seed,
+                        settings=settings)  # fmt: skip
+
+    folds, rows = make_folds(y, "classification", seed=seed), np.flatnonzero(y >= 0)
+    losses = {m: {int(r): [] for r in rows} for m in candidates}
+    sure = {m: {int(r): [] for r in rows} for m in candidates}
+    for train in folds.splits:
+        for m in candidates:
+            said = fit(m, train)
+            for r in np.setdiff1d(rows, train):
+                losses[m][int(r)].append(float(said.labels[r] != y[r]))
+                sure[m][int(r)].append(float(said.proba[r].max()))
+    names = list(candidates)
+    table = np.array([mean_losses(list(losses[m].values())) for m in names])
+    table = table[:, ~np.isnan(table[0])]
+    best = pick(table, 0)
+    expected = estimate(table, best, 0, "classification", folds.n_folds, seed)
+    flat = [np.array([v for one in d[names[best]].values() for v in one]) for d in (sure, losses)]
+    slope, shift = fit_calibration(flat[0], flat[1] == 0)
+    final = fit(names[best], rows)
+    hidden = y < 0
+    wrong = (final.labels != data.y)[hidden]
+    raw = final.proba.max(axis=1)[hidden]
+    return names[best], expected, wrong, raw, calibrate(raw, slope, shift)
+
+
+def coverage(args):
+    print(
+        "set, labels: draws whose interval holds the true error; mean true and expected error; "
+        "width; calibration error before -> after; error of the least sure tenth, the rest"
+    )
+    for name in args.sets:
+        data = load(name, **({"n_samples": args.rows} if args.rows else {}))
+        X = np.asarray(data.X, dtype=np.float32)
+        candidates = fast_candidates(X, data.y, 0)
+        for share in args.shares:
+            found = [
+                one_draw(candidates, data, blanked(data, share, seed), seed)
+                for seed in range(args.draws)
+            ]
+            hits, truth, said, width, before, after, least, rest = [], [], [], [], [], [], [], []
+            for _, e, wrong, raw, sure in found:
+                hits.append(e.low <= wrong.mean() <= e.high)
+                truth.append(wrong.mean())
+                said.append(e.value)
+                width.append(e.high - e.low)
+                before.append(calibration_error(raw, ~wrong))
+                after.append(calibration_error(sure, ~wrong))
+                order, k = np.argsort(sure, kind="stable"), len(wrong) // 10
+                least.append(wrong[order[:k]].mean())
+                rest.append(wrong[order[k:]].mean())
+            p = [100 * float(np.mean(v)) for v in (truth, said, width, before, after, least, rest)]
+            print(
+                f"{name}, {round(share * len(data.y))}: {sum(hits)}/{len(hits)}; "
+                f"{p[0]:.1f} % and {p[1]:.1f} %; {p[2]:.1f}; {p[3]:.1f} -> {p[4]:.1f}; "
+                f"{p[5]:.1f} %, {p[6]:.1f} %",
+                flush=True,
+            )
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["files", "coverage"])
+    parser.add_argument("sets", nargs="+")
+    parser.add_argument("--shares", nargs="+", type=float, default=[0.05])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--single", action="store_true", help="compare with single methods")
+    parser.add_argument("--work", help="folder for the files; a temporary one by default")
+    args = parser.parse_args(argv)
+    {"files": files, "coverage": coverage}[args.what](args)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,90 @@
+"""The report of a labelling run, in a real browser where there is one."""
+
+import numpy as np
+import pytest
+from _labelling_material import HOSTILE, material
+from _report_chromium import Page, find
+
+from fewfold.labelling.finishing import advise, finish
+from fewfold.labelling.report_page import class_rows, place_all, render_answer
+
+needs_browser = pytest.mark.skipif(find() is None, reason="no Chromium on PATH")
+
+
+@pytest.fixture(scope="module")
+def made():
+    _, found = material()
+    return found, finish(found)
+
+
+def test_the_page_says_the_answer_first_and_escapes_everything(made):
+    found, finished = made
+    page = render_answer(found, finished, config={"run": {"seed": 0}})
+    assert page == render_answer(found, finished, config={"run": {"seed": 0}})
+    body = page[page.index("<body>") :]
+    assert body.index("Expected error 5.0 %") < body.index("canvas")
+    assert HOSTILE not in body and "百合" in body
+    assert "default-src 'none'" in page
+
+
+def test_tables(made):
+    found, finished = made
+    rows = class_rows(found)
+    assert sum(r["given"] for r in rows) == 30 and sum(r["found"] for r in rows) == 270
+    advice = advise(found, finished)
+    assert len(advice) == 20 and not found.answer["given"][advice["row_number"] - 1].any()
+    assert finished.table["row"].tolist() == list(range(1, 301))
+    half = finish(found, abstain=0.999)
+    assert half.summary["n_left_empty"] == int((half.table["label"] == "").sum()) > 0
+
+
+def test_rows_missing_in_the_picture_stand_beside_their_neighbours():
+    X = np.array([[0.0], [1.0], [2.0], [1.01]])
+    shown, places = place_all(X, np.arange(3), np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([3]))
+    assert shown.tolist() == [0, 1, 2, 3] and np.allclose(places[3], [1, 0], atol=0.05)
+
+
+@needs_browser
+def test_hover_and_zoom_in_the_browser_and_no_request(made, tmp_path):
+    found, finished = made
+    path = tmp_path / "report.html"
+    path.write_text(render_answer(found, finished, config={}), encoding="utf-8")
+    with Page(path.as_uri()) as page:
+        spot = """(() => {
+          const box = document.querySelector('[data-map]');
+          box.scrollIntoView({block: 'center', behavior: 'instant'});
+          const canvas = box.querySelector('canvas[data-side=guess]');
+          const r = canvas.getBoundingClientRect();
+          const data = JSON.parse(document.getElementById('maps').textContent).map;
+          const bytes = (t) => Uint8Array.from(atob(t), c => c.charCodeAt(0));
+          const [x, y] = [data.x, data.y].map(t => new Uint16Array(bytes(t).buffer));
+          const row = new Uint32Array(bytes(data.rows).buffer)[7];
+          const e = [Math.max(...x) / 65535, Math.max(...y) / 65535];
+          const w = canvas.clientWidth, h = canvas.clientHeight;
+          const room = Math.min((w - 28) / e[0], (h - 28) / e[1]);
+          return [r.left + canvas.clientLeft + w / 2 + (x[7] / 65535 - e[0] / 2) * room,
+                  r.top + canvas.clientTop + h / 2 - (y[7] / 65535 - e[1] / 2) * room,
+                  Number(canvas.dataset.scale), row];
+        })()"""
+        x, y, scale, row = page.run(spot)
+        assert scale == 1 and row == 15  # rows count from 1
+        page.mouse("mouseMoved", x, y)
+        page.frame()
+        lines = page.run(
+            "Array.from(document.querySelectorAll('.tip:not([hidden]) > div'), d => d.textContent)"
+        )
+        name = found.classes[found.answer["label"][14]]
+        assert f"row {row}" in lines and f"prediction: {name}" in lines
+        page.run("new Promise(r => setTimeout(r, 350))")
+        page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-60)
+        page.frame()
+        assert page.run(spot)[2] > 1
+        before = page.run("document.querySelector('canvas[data-side=guess]').toDataURL()")
+        page.run(
+            "(() => { const s = document.querySelector('.map select.mode'); s.value = 'confidence';"
+            "s.dispatchEvent(new Event('change')); })()"
+        )
+        page.frame()
+        assert page.run("document.querySelector('canvas[data-side=guess]').toDataURL()") != before
+        assert page.errors == [] and page.messages == []
+        assert [u for u in page.requests if not u.startswith("data:")] == [path.as_uri()]
