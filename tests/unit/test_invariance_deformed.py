@@ -140,7 +140,7 @@ def test_low_rank_with_all_nodes_as_landmarks_is_nearly_exact_and_fewer_are_wors
         for p in (160, 80, 10)
     ]
     assert error[0] < 1e-3 < np.abs(exact - plain).max()
-    assert error[0] < error[1] < error[2]
+    assert 5 * error[0] < min(error[1:])
 
 
 def test_low_rank_with_a_data_graph_is_the_dense_formula():

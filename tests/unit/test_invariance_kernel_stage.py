@@ -7,7 +7,7 @@ from fewfold.exceptions import ConfigError, InputError
 from fewfold.features import Features
 from fewfold.graph.build import build_graph
 from fewfold.graph.files import write_graph
-from fewfold.graph.laplacian import laplacian
+from fewfold.graph.laplacian import degrees, laplacian
 from fewfold.invariance import DeformedKernel, deformed_kernel
 from fewfold.invariance import kernel_stage as stage
 from fewfold.kernels import FeatureKernel, KernelMatrix, join_tiles, kernel_block, write_tile
@@ -27,8 +27,9 @@ def expected(features, graph, strength, gamma):
     X, X_all = features.X, np.vstack([features.X, features.X_new])
     K = kernel_block("rbf", X, X, gamma=gamma).astype(float)
     K_all = kernel_block("rbf", X, X_all, gamma=gamma).astype(float)
-    M = strength * laplacian(graph.W, "symmetric")
-    return deformed_kernel(K, M, K, K_all, K_all)
+    M = strength * laplacian(graph.W, "unnormalized") / degrees(graph.W).mean()
+    out = deformed_kernel(K, M, K, K_all, K_all)
+    return out / (out.diagonal().mean() - out[:, :60].mean())
 
 
 def test_rows_are_the_dense_formula(made):
@@ -37,7 +38,7 @@ def test_rows_are_the_dense_formula(made):
     assert (kernel.n, kernel.n_new, kernel.n_columns, kernel.kind) == (60, 9, 69, "kernel")
     rows = kernel.rows([5, 0, 33])
     assert rows.dtype == np.float32 and rows.shape == (3, 69)
-    np.testing.assert_allclose(rows, expected(features, graph, 20.0, 2.0)[[5, 0, 33]], atol=1e-5)
+    np.testing.assert_allclose(rows, expected(features, graph, 20.0, 2.0)[[5, 0, 33]], rtol=1e-4)
     square = kernel.rows(np.arange(60))[:, :60]
     np.testing.assert_allclose(square, square.T, atol=1e-5)
     assert np.linalg.eigvalsh(square).min() > -1e-5
@@ -62,7 +63,7 @@ def test_landmarks_take_over_above_the_limit(made, monkeypatch):
     for p in (60, 20):
         kernel = DeformedKernel(features, files, {**settings, "n_landmarks": p})
         errors.append(np.abs(kernel.rows(np.arange(10)) - wanted).max())
-    assert errors[0] < 1e-3 <= errors[1] < np.abs(plain - wanted).max()
+    assert errors[0] < 0.02 <= errors[1] < np.abs(plain - wanted).max()
 
 
 @pytest.mark.parametrize("has", [60, 25])
@@ -78,7 +79,7 @@ def test_a_joined_kernel_is_a_base(made, has):
     wanted = expected(features, graph, 20.0, 2.0)[some]
     plain = source.rows(some)
     found = kernel.rows(some)
-    limit = 1e-4 if has == 60 else 0.5 * np.abs(plain - wanted).max()
+    limit = 1e-3 if has == 60 else 0.5 * np.abs(plain - wanted).max()
     assert np.abs(found - wanted).max() < limit
     # Its own tile can be written and read back like any kernel's.
     write_tile(folder / "deformed_tile.h5", kernel, some, settings={})

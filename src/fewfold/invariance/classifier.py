@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.invariance.deformed import BaseKernel
-from fewfold.invariance.graphs import knn_laplacian, orbit_laplacians
+from fewfold.invariance.graphs import data_laplacian, knn_laplacian, orbit_laplacians
+from fewfold.invariance.machines import fit_pair_machines
 from fewfold.invariance.selection import WIDTHS, Choice, penalty_scale, search
 from fewfold.invariance.solver import SOLVERS, Nodes, make_solver
 from fewfold.kernels import median_gamma
@@ -111,7 +112,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         Width, strengths and C used.
     n_nodes_ : int
     deformed_ : Deformed
-    machine_ : fewfold.atlas.svm.PairwiseSVM
+    machine_ : PairMachines
 
     Notes
     -----
@@ -187,8 +188,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        from fewfold.atlas.svm import fit_pairs
-
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_min_samples=2)
         self._check_options()
         self.classes_, labelled, codes = read_labels(y, type(self).__name__)
@@ -196,9 +195,8 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         nodes = self._nodes(X, labelled)
         self.n_nodes_ = len(nodes.V)
         self.choice_, self.deformed_ = self._choose(nodes, X[labelled], codes, seed)
-        gram = self.deformed_.gram
-        self.machine_ = fit_pairs(
-            lambda rows: gram[np.ix_(rows, rows)], codes, len(self.classes_), self.choice_.C
+        self.machine_ = fit_pair_machines(
+            self.deformed_.gram, codes, len(self.classes_), self.choice_.C
         )
         self.transduction_ = np.empty(len(y), self.classes_.dtype)
         self.transduction_[labelled] = self.classes_[codes]
@@ -251,13 +249,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _shares(self, X):
-        from fewfold.atlas.svm import vote
-
-        machine = self.machine_
-        weights = np.zeros((len(self.deformed_.gram), machine.coefficients.shape[1]))
-        weights[machine.support] = machine.coefficients
-        decisions = self.deformed_.rows(X, weights) + machine.intercepts
-        return vote(decisions, machine.pairs, len(self.classes_))
+        return self.machine_.shares(self.deformed_.rows(X, self.machine_.coefficients))
 
     def _nodes(self, X, labelled) -> Nodes:
         transform = default_transform(vars(self)["transform"], self.image_shape)
@@ -285,7 +277,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
     def _data_laplacian(self, X, transform, place, n_nodes):
         """Return the data graph's Laplacian, its rows moved to their places among the nodes."""
         from fewfold.graph.build import GraphSettings, build_graph
-        from fewfold.graph.laplacian import laplacian
 
         graph = self.data_graph
         if graph is None:
@@ -301,7 +292,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
             raise InputError(
                 f"data_graph has shape {W.shape}, X has {len(X)} rows. Give a graph of the rows."
             )
-        L = sparse.coo_array(laplacian(W, "symmetric"))
+        L = sparse.coo_array(data_laplacian(W))
         rows, columns = L.coords
         return sparse.csr_array((L.data, (place[rows], place[columns])), shape=(n_nodes, n_nodes))
 

@@ -85,6 +85,18 @@ def knn_laplacian(nodes, n_neighbors: int = 5) -> sparse.csr_array:
     return laplacian(W.maximum(W.T), "unnormalized")
 
 
+def data_laplacian(W) -> sparse.csr_array:
+    """Return ``D - W`` of a data graph over its mean degree: free of the weights' scale.
+
+    Unlike normalised Laplacians it leaves constant functions free of charge, as those of the
+    copies do; the machine's bias is one.
+    """
+    from fewfold.graph.laplacian import degrees, laplacian
+
+    mean = float(np.mean(degrees(W))) or 1.0
+    return sparse.csr_array(laplacian(W, "unnormalized") / mean)
+
+
 def block_diagonal(L) -> sparse.csr_array:
     """Return per-sample Laplacians (n, m, m) as one sparse matrix (n m, n m)."""
     n, m, _ = L.shape

@@ -10,13 +10,18 @@ from fewfold.invariance.deformed import (
     lowrank_coefficients,
     lowrank_middle,
     lowrank_root,
-    sparse_coefficients,
+    solve_columns,
+    sparse_factor,
 )
-from fewfold.invariance.solver import choose_landmarks
+from fewfold.invariance.graphs import data_laplacian
+from fewfold.invariance.selection import penalty_scale
+from fewfold.invariance.solver import choose_landmarks, diffused_columns
 
 # Up to this many rows the matrix over all of them is factored; above, landmarks are used.
 EXACT_ROWS = 10_000
 _BLOCK_ROWS = 2048
+# Rows from which the kernel's scale is taken; the same for every tile.
+_PROBES = 200
 
 
 class DeformedKernel:
@@ -42,8 +47,11 @@ class DeformedKernel:
     Notes
     -----
     Exact up to 10 000 rows: one LU factorisation, ``2/3 n^3`` operations and ``12 n^2`` bytes.
-    Above, or where rows of the base kernel are missing, the part of it that the landmarks span
-    is deformed: ``n p^2`` operations and ``8 n p`` bytes for ``p`` landmarks.
+    Above, or where rows of the base kernel are missing, the part of it that landmarks (diffused
+    over the graph, where all rows can be had) span is taken: ``n^2`` kernel values, ``n p^2``
+    operations and ``8 n p`` bytes for ``p`` landmarks.
+    The result is multiplied by one number, so that a centred kernel's mean diagonal is 1 and the
+    same penalties suit every strength.
     New rows are no nodes: they see the graph through the base kernel only.
     """
 
@@ -52,7 +60,6 @@ class DeformedKernel:
 
     def __init__(self, features, files, settings: dict):
         from fewfold.graph.files import read_graph
-        from fewfold.graph.laplacian import laplacian
 
         if not files.get("graph"):
             raise ConfigError("A deformed kernel needs a graph: name one as 'graph' in its entry.")
@@ -67,10 +74,10 @@ class DeformedKernel:
                 f"The graph has {W.shape[0]} nodes, the base kernel {self.n} rows. "
                 "Build both from the same dataset."
             )
-        self._L = laplacian(W, "symmetric").astype(np.float32)
+        self._L = data_laplacian(W).astype(np.float32)
         self._n_landmarks = int(settings.get("n_landmarks", 3000))
         self._exact = self._base.available is None and self.n <= EXACT_ROWS
-        self._middle = None
+        self._scale = None
 
     @property
     def n_columns(self) -> int:
@@ -91,37 +98,57 @@ class DeformedKernel:
         indices = np.asarray(indices)
         if self.strength == 0 or not len(indices):
             return self._base.rows(indices)
-        return self._exact_rows(indices) if self._exact else self._lowrank_rows(indices)
+        if self._scale is None:
+            self._prepare()
+            probe = self._available()[choose_landmarks(len(self._available()), _PROBES, seed=1)]
+            self._scale = penalty_scale(self._deformed_rows(probe)[:, probe])
+        return np.float32(self._scale) * self._deformed_rows(indices)
 
-    def _exact_rows(self, indices):
-        if self._middle is None:
-            whole = np.empty((self.n, self.n_columns), np.float32)
-            for first in range(0, self.n, _BLOCK_ROWS):
-                block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
-                whole[block] = self._base.rows(block)
-            self._middle = whole
-        whole = self._middle
-        dtype = np.float64 if self.n <= 6000 else np.float32
-        K = whole[:, : self.n].astype(dtype)
-        T = sparse_coefficients(K, sparse.csr_array(self.strength * self._L), indices)
-        del K
-        return (T.T.astype(np.float32) @ whole).astype(np.float32)
+    def _available(self):
+        return np.arange(self.n) if self._base.available is None else self._base.available
 
-    def _lowrank_rows(self, indices):
-        if self._middle is None:
-            self._prepare_landmarks()
-        low = lowrank_coefficients(self._root, self._middle, self._K_z[:, indices])
-        return self._base.rows(indices) + low.T.astype(np.float32) @ self._K_z
+    def _prepare(self):
+        """Compute what all rows share: the factorisation, or the subspace."""
+        if self._exact:
+            self._whole = self._all_base_rows()
+            dtype = np.float64 if self.n <= 6000 else np.float32
+            K = self._whole[:, : self.n].astype(dtype)
+            self._factor = sparse_factor(K, sparse.csr_array(self.strength * self._L))
+            return
+        z = self._available()[choose_landmarks(len(self._available()), self._n_landmarks, seed=0)]
+        if self._base.available is None:
+            U = diffused_columns(self._L, z)
+            self._values = self._basis_values(U)
+            gram = U.T @ self._values[:, : self.n].T
+        else:
+            self._values = self._base.rows(z)
+            gram = self._values[:, z]
+        self._root = lowrank_root((gram + gram.T) / 2)
+        middle = lowrank_middle(self._root, self._values[:, : self.n].T, self._L)
+        self._seminorm = self.strength * middle
 
-    def _prepare_landmarks(self):
-        available = self._base.available
-        if available is None:
-            available = np.arange(self.n)
-        z = available[choose_landmarks(len(available), self._n_landmarks, seed=0)]
-        self._K_z = self._base.rows(z)
-        self._root = lowrank_root(self._K_z[:, z])
-        middle = lowrank_middle(self._root, self._K_z[:, : self.n].T, self._L)
-        self._middle = self.strength * middle
+    def _deformed_rows(self, indices):
+        if self._exact:
+            T = solve_columns(self._factor, indices)
+            return T.T.astype(np.float32) @ self._whole
+        low = lowrank_coefficients(self._root, self._seminorm, self._values[:, indices])
+        return low.T.astype(np.float32) @ self._values
+
+    def _all_base_rows(self):
+        whole = np.empty((self.n, self.n_columns), np.float32)
+        for first in range(0, self.n, _BLOCK_ROWS):
+            block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
+            whole[block] = self._base.rows(block)
+        return whole
+
+    def _basis_values(self, U):
+        """Return ``U^T K`` over all columns, a block of base rows at a time."""
+        U = sparse.csr_array(U.astype(np.float32))
+        out = np.zeros((U.shape[1], self.n_columns), np.float32)
+        for first in range(0, self.n, _BLOCK_ROWS):
+            block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
+            out += sparse.csr_array(U[block]).T @ self._base.rows(block)
+        return out
 
 
 class _JoinedBase:

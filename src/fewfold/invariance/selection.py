@@ -9,7 +9,7 @@ import numpy as np
 
 from fewfold.learners import folds_for
 
-# Multiples of one over the median squared distance; C is over the mean of the kernel's diagonal.
+# Multiples of one over the median squared distance; C is over the centred kernel's mean diagonal.
 WIDTHS = (1.0, 2.0, 4.0)
 PENALTIES = (1.0, 10.0, 100.0)
 
@@ -37,8 +37,12 @@ class Choice:
 
 
 def penalty_scale(gram) -> float:
-    """Return one over the mean of a kernel's diagonal: the scale of C."""
-    return 1.0 / max(float(np.mean(np.diag(gram))), 1e-12)
+    """Return one over the mean of a centred kernel's diagonal: the scale of C.
+
+    Centred, since a strong deformation leaves a kernel mostly its constant part, which the
+    machine's bias makes worthless.
+    """
+    return 1.0 / max(float(np.mean(np.diag(gram)) - np.mean(gram)), 1e-12)
 
 
 def cross_validate(gram, targets, penalties, folds) -> np.ndarray:
@@ -67,7 +71,7 @@ def search(
     targets : int array of shape (n_labelled,)
     grid : dict
         Lists ``gamma``, ``deformation``, ``data_deformation``; ``C`` absolute, or None for
-        `PENALTIES` over the mean diagonal.
+        `PENALTIES` over the centred mean diagonal.
     n_folds, seed : int
 
     Returns

@@ -129,10 +129,10 @@ class SparseSolver:
 class LowRankSolver:
     """In a subspace of functions that can be smooth: Cholesky of its dimension.
 
-    The subspace is spanned by the training points' kernel functions and by sums of kernel
-    functions over each sample's copies with smooth weights, the first eigenvectors of its
+    The subspace is spanned by sums of kernel functions over each sample's copies with smooth
+    weights (the first eigenvectors of its graph), and over nodes near drawn nodes of a data
     graph. Plain landmarks would not do: a few bumps add up to no function that is constant along
-    the copies. What the subspace does not hold is not deformed; training points are held.
+    the copies. Without deformation it is the plain kernel.
     """
 
     def __init__(self, nodes: Nodes, kernel, n_landmarks: int = 3000, seed: int = 0):
@@ -155,8 +155,10 @@ class LowRankSolver:
         seminorm = strength * self.middle
         if self.data_middle is not None:
             seminorm += data_strength * self.data_middle
-        T = self.U @ lowrank_coefficients(self.root, seminorm, self.KU_keep)
-        T[self.nodes.keep, np.arange(T.shape[1])] += 1
+        if not seminorm.any():
+            T = _unit_columns(self.nodes.keep, len(self.nodes.V)).toarray()
+        else:
+            T = self.U @ lowrank_coefficients(self.root, seminorm, self.KU_keep)
         return _deformed(self.nodes.V, T, self.K_keep, self.kernel)
 
 
@@ -167,21 +169,17 @@ def smooth_basis(nodes: Nodes, n_landmarks: int, seed: int) -> sparse.csr_array:
     ----------
     nodes : Nodes
     n_landmarks : int
-        Columns beside the training points' own; of each sample as many eigenvectors as fit, at
-        least one, and single nodes where there are no copies.
+        Columns: of each sample as many eigenvectors as fit, at least one; diffused nodes where
+        there are no copies.
     seed : int
 
     Returns
     -------
     csr_array of shape (n_nodes, n_columns)
     """
-    n_nodes, keep = len(nodes.V), nodes.keep
-    own = sparse.csr_array(
-        (np.ones(len(keep)), (keep, np.arange(len(keep)))), shape=(n_nodes, len(keep))
-    )
+    n_nodes = len(nodes.V)
     if nodes.blocks is None:
-        drawn = np.setdiff1d(choose_landmarks(n_nodes, n_landmarks, seed), keep)
-        return sparse.hstack([own, _unit_columns(drawn, n_nodes)], format="csr")
+        return diffused_columns(nodes.L, choose_landmarks(n_nodes, n_landmarks, seed))
     n, m, _ = nodes.blocks.shape
     loose = n_nodes - n * m
     # Nodes without copies get their share of the columns, but no more than half.
@@ -191,8 +189,33 @@ def smooth_basis(nodes: Nodes, n_landmarks: int, seed: int) -> sparse.csr_array:
     rows = np.arange(n * m).reshape(n, m, 1).repeat(q, axis=2)
     columns = np.arange(n * q).reshape(n, 1, q).repeat(m, axis=1)
     U = sparse.csr_array((modes.ravel(), (rows.ravel(), columns.ravel())), shape=(n_nodes, n * q))
+    if not loose:
+        return U
     drawn = n * m + choose_landmarks(loose, singles, seed)
-    return sparse.hstack([own, U, _unit_columns(drawn, n_nodes)], format="csr")
+    return sparse.hstack([U, diffused_columns(nodes.data, drawn)], format="csr")
+
+
+def diffused_columns(L, rows, steps: int = 3) -> sparse.csr_array:
+    """Return unit columns at some nodes after steps of a lazy random walk on a graph.
+
+    Parameters
+    ----------
+    L : csr_array of shape (n, n)
+        A graph Laplacian.
+    rows : int array of shape (p,)
+    steps : int
+
+    Returns
+    -------
+    csr_array of shape (n, p)
+    """
+    out = _unit_columns(rows, L.shape[0])
+    d = L.diagonal()
+    with np.errstate(divide="ignore"):
+        half = sparse.diags_array(np.where(d > 0, 0.5 / d, 0.0))
+    for _ in range(steps):
+        out = sparse.csr_array(out - L @ (half @ out))
+    return out
 
 
 def _unit_columns(rows, n_nodes):
