@@ -133,12 +133,12 @@ def run_full(args):
         splits = [(o[: len(y) // 2], o[len(y) // 2 :]) for o in orders]
     errors = {}
     for train, test in splits:
-        for name in ATLAS_METHODS:
+        for name in args.methods or ATLAS_METHODS:
             start = time.process_time()
             errors.setdefault(name, []).append(atlas_error(name, atlas, code, y, train, test))
             if len(splits) == 1:
                 show(f"  {name}: {errors[name][-1]:.2f} %, {time.process_time() - start:.0f} s CPU")
-        for name in ("RBF SVM", "linear SVM", "1-NN"):
+        for name in ("RBF SVM", "linear SVM", "1-NN")[: args.rivals]:
             errors.setdefault(name, []).append(rival_error(name, X, y, train, test))
     show(f"{args.what}, all labels")
     report(errors)
@@ -191,6 +191,8 @@ def main():
     parser.add_argument("what", choices=["mnist", "usps", "letter", "semeion", "scaling", "errors"])
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--rival-draws", type=int, default=20)
+    parser.add_argument("--methods", nargs="+", choices=list(ATLAS_METHODS))
+    parser.add_argument("--rivals", type=int, default=3, help="how many rivals, full labels")
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--labels", type=int, nargs="+", default=[100, 600, 1000])
     parser.add_argument("--mdl", type=float, default=1000.0, help="price of a chart, MNIST")
