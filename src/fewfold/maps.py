@@ -6,14 +6,11 @@ import numpy as np
 from scipy import sparse
 
 
-def map_rows(
-    X, *, always=(), n_shown: int = 2000, random_state: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def map_rows(X, *, n_shown: int = 2000, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Choose rows to show and place them in the plane.
 
     Two-dimensional data are shown as they are; three-dimensional ones in an oblique view;
-    anything else by t-SNE of (at most 30) principal components. Rows in ``always`` (labelled
-    ones) are shown in any case.
+    anything else by t-SNE of (at most 30) principal components.
 
     Returns
     -------
@@ -22,9 +19,7 @@ def map_rows(
     """
     n, d = X.shape
     rng = np.random.default_rng(random_state)
-    order = np.concatenate([np.asarray(always, dtype=np.int64), rng.permutation(n)])
-    _, first = np.unique(order, return_index=True)
-    shown = np.sort(order[np.sort(first)][:n_shown])
+    shown = np.sort(rng.permutation(n)[:n_shown])
     rows = X[shown]
     if d <= 3 and sparse.issparse(rows):
         rows = rows.toarray()
@@ -39,6 +34,23 @@ def map_rows(
     else:
         positions = _tsne(rows, random_state)
     return shown, np.asarray(positions, dtype=np.float32)
+
+
+def add_rows(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
+    """Add rows (labelled ones, say) to a map: each goes amid its nearest rows that are shown.
+
+    So the map itself is made without labels, and a new label does not draw it anew.
+    """
+    from fewfold.graph.neighbors import nearest_neighbors
+
+    rows = np.setdiff1d(rows, shown)
+    if not len(rows):
+        return shown, positions
+    near = nearest_neighbors(X[shown], min(3, len(shown)), query=X[rows]).indices
+    placed = positions[near].mean(axis=1)
+    everything = np.concatenate([shown, rows])
+    order = np.argsort(everything)
+    return everything[order], np.concatenate([positions, placed])[order]
 
 
 def _tsne(rows, seed):

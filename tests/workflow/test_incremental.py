@@ -8,7 +8,7 @@ from _project import Project
 
 END = {"collect_metrics": 1, "make_report": 1}
 TRAIN_TINY = {"train_method": 6, "evaluate_method": 3, **END}
-DRAWN = {"draw_splits": 1, "draw_map": 1}  # the map shows the labelled rows
+DRAWN = {"draw_splits": 1}
 KERNEL = {"compute_kernel_tile": 2, "join_kernel": 1}
 GRAPH = {"search_neighbors": 1, "build_graph": 1, "fit_manifold": 1}
 # The eigenbasis method of both datasets: two batches of trials and one.

@@ -5,7 +5,6 @@ rule draw_map:
     """Place rows in the plane for the report, without labels."""
     input:
         features="results/{dataset}/features.h5",
-        splits="results/{dataset}/splits.h5",
     output:
         picture="results/{dataset}/map.h5",
     log:

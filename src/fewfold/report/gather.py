@@ -12,6 +12,7 @@ import pandas as pd
 
 from fewfold.artifacts import read
 from fewfold.features import read_features, read_labels, read_splits
+from fewfold.maps import add_rows
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
 
 _PACKAGES = (
@@ -89,6 +90,9 @@ def _dataset_view(files, summary, name):
     data, truth = read_features(files["features"]), read_labels(files["labels"])
     with read(files["map"], "draw_map") as picture:
         shown, positions = picture["shown"], picture["positions"]
+    predictions = _predictions(files)
+    labeled = next(iter(predictions.values())).labeled[:500]
+    shown, positions = add_rows(data.X, shown, positions, labeled)
     pixels = data.images if data.images is not None else data.X
     shape = data.image_shape
     is_image = shape is not None and len(shape) == 2 and pixels.shape[1] == int(np.prod(shape))
@@ -101,7 +105,7 @@ def _dataset_view(files, summary, name):
         y=truth.y,
         map2d=positions,
         shown=shown,
-        predictions=_predictions(files),
+        predictions=predictions,
         images=(lambda rows: pixels[rows].reshape(len(rows), *shape)) if is_image else None,
         values=_dense_rows(data.X),
         feature_names=data.feature_names,
