@@ -180,6 +180,7 @@ class Plan:
             uses_images = settings.get("canonicalize") or settings.get("metric") in (
                 "deformation",
                 "tangent",
+                "orbit",
             )
             if uses_images and not (settings.get("image_shape") or self.image_shape(name)):
                 raise ConfigError(
