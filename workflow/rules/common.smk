@@ -18,6 +18,15 @@ validate_config(
 plan = Plan(config)
 
 
+# Jobs of a second or two: not worth a place in a cluster's queue.
+localrules:
+    prepare_labels,
+    draw_splits,
+    join_kernel,
+    evaluate_method,
+    collect_metrics,
+
+
 wildcard_constraints:
     dataset="[^/]+",
     graph="[^/]+?(?<!\\.new)",
