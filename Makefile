@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run test lint format clean
+.PHONY: help install run test test-cluster test-faults lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -37,3 +37,11 @@ format: $(READY)  ## put Python and Snakemake files into shape
 
 clean:  ## remove results and logs (data/cache stays)
 	rm -rf results logs .snakemake
+
+test-cluster: $(READY)  ## run the workflow on a real SLURM with two virtual nodes (needs root; installs Debian's packages)
+	@tests/cluster/slurm.sh install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
+	@$(BIN)/python -m pytest tests/cluster
+
+test-faults: $(READY)  ## kill, damage and fill up runs, and see them finish all the same
+	@$(BIN)/python -m pytest tests/faults
