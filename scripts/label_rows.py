@@ -7,14 +7,13 @@ from fewfold.stages import stage_log
 
 def main(choice, files, answer, *, methods, seed):
     with read(choice, "choose_method") as chosen:
-        method = chosen.note("comparison")["chosen"]
-        arrays, notes = fit_answer(chosen, files[method], dict(methods[method]), seed)
-    with writing(answer, "label_rows", settings=methods[method], seed=seed, inputs=[choice]) as out:
+        arrays, notes = fit_answer(chosen, files, methods, seed)
+    with writing(answer, "label_rows", settings=methods, seed=seed, inputs=[choice]) as out:
         for name, values in arrays.items():
             out.add(name, values)
         for key, value in notes.items():
             out.note(key, value)
-    print(f"{method}: {notes['details']}")
+    print(f"{notes['method']}: {notes['details']}")
 
 
 if "snakemake" in globals():

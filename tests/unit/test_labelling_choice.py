@@ -16,6 +16,7 @@ from fewfold.labelling.choosing import (
     pick,
     too_few,
 )
+from fewfold.labelling.voting import combine, held_out_vote
 
 
 def labels(counts, n=500, seed=0):
@@ -166,3 +167,28 @@ def test_leakage():
     assert [w["text"].split("'")[1] for w in found] == ["id"]
     columns["id"] = rng.permutation(90)
     assert warnings_.leaking_columns(columns, y, ["id"]) == []
+
+
+def test_a_vote_of_independent_methods_beats_each():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 400)
+    found = {}
+    for m, error in (("a", 0.2), ("b", 0.22), ("c", 0.24), ("bad", 0.7)):
+        wrong = rng.random(400) < error
+        said = np.where(wrong, (y + rng.integers(1, 4, 400)) % 4, y)
+        found[m] = {
+            "rows": np.arange(400),
+            "losses": [[float(v)] for v in wrong],
+            "labels": [[float(v)] for v in said],
+            "confidence": [[0.9 - 0.2 * v * rng.random()] for v in wrong],
+            "seconds": 1.0,
+            "failed": [],
+        }
+    entry, chosen, calibrations = held_out_vote(found, y, 4)
+    assert chosen == ["a", "b", "c"] and set(calibrations) == set(chosen)
+    assert np.mean(entry["losses"]) < 0.15
+    proba = combine([[0, -1], [0, 1]], [[0.9, 0.9], [0.9, 0.6]], 3)
+    assert proba.argmax(axis=1).tolist() == [0, 1] and np.allclose(proba.sum(axis=1), 1)
+    found["b"]["failed"] = ["no"]
+    del found["c"], found["bad"]
+    assert held_out_vote(found, y, 4) == ({}, [], {})

@@ -8,20 +8,20 @@ from scipy import sparse
 from fewfold.chain_files import load_inputs
 from fewfold.labelling.calibration import calibrate, calibration_error, fit_calibration
 from fewfold.labelling.results import answer_classes, read_held_out
+from fewfold.labelling.voting import VOTE, combine
 from fewfold.labelling.warnings_ import suspected_labels
 from fewfold.plan.parts import LEARNERS
 from fewfold.protocol import derive_seed
+from fewfold.training import Outcome
 
 COVERED = 0.9  # share of held-out numbers within the stated range
 
 
-def fit_answer(choice, files: dict, entry: dict, seed: int) -> tuple[dict, dict]:
-    """Fit the chosen method on all labels and make the answer of it.
+def fit_one(files: dict, entry: dict, seed: int):
+    """Fit one method of a config on all labels.
 
     Parameters
     ----------
-    choice : Artifact
-        Of stage choose_method.
     files : dict
         The chain's files.
     entry : dict
@@ -30,22 +30,46 @@ def fit_answer(choice, files: dict, entry: dict, seed: int) -> tuple[dict, dict]
 
     Returns
     -------
-    arrays, notes : dict
+    inputs, truth, labelled, outcome
     """
     inputs, truth = load_inputs(files)
-    comparison = choice.note("comparison")
-    method, learner = comparison["chosen"], entry.pop("learner")
     known = ~np.isnan(truth.y) if truth.task == "regression" else truth.y >= 0
     labelled = np.flatnonzero(known)
-    part = LEARNERS[learner]
+    part = LEARNERS[entry["learner"]]
     outcome = part.function()(
         inputs,
         labelled,
         truth.y[labelled],
         n_classes=truth.n_classes,
         seed=derive_seed(seed, "answer"),
-        settings=part.options(entry),
+        settings=part.options({k: v for k, v in entry.items() if k != "learner"}),
     )
+    return inputs, truth, labelled, outcome
+
+
+def fit_answer(choice, files: dict, methods: dict, seed: int) -> tuple[dict, dict]:
+    """Fit the chosen method, or all that vote, on all labels and make the answer of it.
+
+    Parameters
+    ----------
+    choice : Artifact
+        Of stage choose_method.
+    files : dict of method to its chain's files
+    methods : dict of method to its config entry
+    seed : int
+
+    Returns
+    -------
+    arrays, notes : dict
+    """
+    comparison = choice.note("comparison")
+    method = comparison["chosen"]
+    if method == VOTE:
+        inputs, truth, labelled, outcome = _fit_vote(comparison, files, methods, seed)
+        learner = VOTE
+    else:
+        inputs, truth, labelled, outcome = fit_one(files[method], methods[method], seed)
+        learner = methods[method]["learner"]
     held_out = read_held_out(choice, method)
     notes = {
         "comparison": comparison,
@@ -60,6 +84,25 @@ def fit_answer(choice, files: dict, entry: dict, seed: int) -> tuple[dict, dict]
     else:
         arrays, more = _classes(inputs, truth, outcome, held_out, labelled)
     return arrays, {**notes, **more}
+
+
+def _fit_vote(comparison, files, methods, seed):
+    labels, sure, statuses = [], [], []
+    for member in comparison["members"]:
+        inputs, truth, labelled, outcome = fit_one(files[member], methods[member], seed)
+        labels.append(outcome.labels.astype(np.int64))
+        sure.append(calibrate(outcome.proba.max(axis=1), *comparison["calibrations"][member]))
+        if outcome.status != "ok":
+            statuses.append(f"{member}: {outcome.status}")
+    proba = combine(labels, sure, truth.n_classes)
+    known = np.max(labels, axis=0) >= 0
+    joined = Outcome(
+        labels=np.where(known, proba.argmax(axis=1), -1),
+        proba=proba,
+        status="; ".join(statuses) or "ok",
+        details={"members": ", ".join(comparison["members"])},
+    )
+    return inputs, truth, labelled, joined
 
 
 def _plain(details):

@@ -8,6 +8,7 @@ import pandas as pd
 from fewfold.artifacts import read
 from fewfold.labelling import choosing
 from fewfold.labelling.calibration import calibrate
+from fewfold.labelling.voting import VOTE, held_out_vote
 
 
 def gather_held_out(y, splits, batches, task):
@@ -185,7 +186,13 @@ def choose_and_record(out, truth, splits, files: dict, n_folds: int) -> dict:
         method: gather_held_out(truth.y, splits, batches, truth.task)
         for method, batches in files.items()
     }
+    voters, calibrations = [], {}
+    if truth.task == "classification" and len(found) > 1:
+        entry, voters, calibrations = held_out_vote(found, truth.y, truth.n_classes)
+        if voters:
+            found[VOTE] = entry
     comparison = compare(found, next(iter(files)), truth.task, n_folds, splits.seed)
+    comparison |= {"members": voters, "calibrations": calibrations}
     out.note("comparison", comparison)
     for method, held_out in found.items():
         counts = [len(one) for one in held_out["losses"]]

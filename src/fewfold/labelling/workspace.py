@@ -113,12 +113,22 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         },
         "label": settings,
     }
+    if intake.task == "classification":
+        # As many eigenvectors as a fifth of the labels asks for, in steps: one more label
+        # must not compute them again.
+        most = next((k for k in (60, 120, 240) if 0.2 * n_labels <= k), 400)
+        most = min(most, max(2, intake.X.shape[0] // 3))
+        config["manifolds"] = {"basis": {"n_vectors": most}}
+        config["methods"]["eigenbasis"] = {"max_vectors": most}
+        # Few labels per graph step: a narrower neighbourhood suits spreading.
+        config.setdefault("graphs", {})["near"] = {"n_neighbors": 5}
+        config["methods"]["spreading"]["graph"] = "near"
     if image_shape is not None:
         from fewfold.diffusion import image_graph_settings
 
         graph = image_graph_settings(image_shape).to_dict()
         keys = ("n_neighbors", "metric", "weights", "symmetrize", "canonicalize")
-        config["graphs"] = {"images": {k: graph[k] for k in keys}}
+        config.setdefault("graphs", {})["images"] = {k: graph[k] for k in keys}
         config["methods"][IMAGE_METHOD] = {
             "learner": "diffusion", "graph": "images", "method": "poisson",
         }  # fmt: skip
