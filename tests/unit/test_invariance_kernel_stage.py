@@ -34,7 +34,7 @@ def expected(features, graph, strength, gamma):
 
 def test_rows_are_the_dense_formula(made):
     features, files, graph, _ = made
-    kernel = DeformedKernel(features, files, {"deformation": 20.0, "gamma": 2.0})
+    kernel = DeformedKernel(features, files, {"power": 1, "deformation": 20.0, "gamma": 2.0})
     assert (kernel.n, kernel.n_new, kernel.n_columns, kernel.kind) == (60, 9, 69, "kernel")
     rows = kernel.rows([5, 0, 33])
     assert rows.dtype == np.float32 and rows.shape == (3, 69)
@@ -44,19 +44,30 @@ def test_rows_are_the_dense_formula(made):
     assert np.linalg.eigvalsh(square).min() > -1e-5
 
 
+def test_the_second_power_is_the_product_of_the_laplacian_with_itself(made):
+    features, files, graph, _ = made
+    L = laplacian(graph.W, "unnormalized") / degrees(graph.W).mean()
+    X = features.X
+    K = kernel_block("rbf", X, X, gamma=2.0).astype(float)
+    wanted = deformed_kernel(K, 5.0 * (L @ L), K, K, K)
+    wanted /= wanted.diagonal().mean() - wanted.mean()
+    kernel = DeformedKernel(features, files, {"power": 2, "deformation": 5.0, "gamma": 2.0})
+    np.testing.assert_allclose(kernel.rows([3, 4])[:, :60], wanted[[3, 4]], rtol=1e-3)
+
+
 def test_no_deformation_is_the_base_kernel(made):
     features, files, _, _ = made
     kernel = DeformedKernel(features, files, {"deformation": 0.0, "gamma": 2.0})
     plain = FeatureKernel(features, {}, {"type": "rbf", "gamma": 2.0})
     np.testing.assert_array_equal(kernel.rows([1, 2]), plain.rows([1, 2]))
     by_default = DeformedKernel(features, files, {})
-    assert by_default.gamma > 0 and by_default.strength == 10.0
+    assert by_default.gamma > 0 and by_default.strength == 1000.0
 
 
 def test_landmarks_take_over_above_the_limit(made, monkeypatch):
     features, files, graph, _ = made
     monkeypatch.setattr(stage, "EXACT_ROWS", 50)
-    settings = {"deformation": 20.0, "gamma": 2.0}
+    settings = {"power": 1, "deformation": 20.0, "gamma": 2.0}
     wanted = expected(features, graph, 20.0, 2.0)[:10]
     plain = FeatureKernel(features, {}, {"type": "rbf", "gamma": 2.0}).rows(np.arange(10))
     errors = []
@@ -74,7 +85,7 @@ def test_a_joined_kernel_is_a_base(made, has):
     write_tile(folder / "tile.h5", source, rows, settings={})
     join_tiles(folder / "kernel.h5", [folder / "tile.h5"], settings={})
     files = {**files, "kernel": str(folder / "kernel.h5")}
-    kernel = DeformedKernel(features, files, {"deformation": 20.0})
+    kernel = DeformedKernel(features, files, {"power": 1, "deformation": 20.0})
     some = rows[:7]
     wanted = expected(features, graph, 20.0, 2.0)[some]
     plain = source.rows(some)
@@ -97,6 +108,8 @@ def test_what_is_missing_is_named(made):
         DeformedKernel(features, files, {"deformation": -1})
     with pytest.raises(ConfigError, match="base='atlas'"):
         DeformedKernel(features, files, {"base": "atlas"})
+    with pytest.raises(ConfigError, match="power=0"):
+        DeformedKernel(features, files, {"power": 0})
     write_graph(folder / "small.h5", build_graph(features.X[:30], n_neighbors=5))
     with pytest.raises(InputError, match="30 nodes"):
         DeformedKernel(features, {"graph": str(folder / "small.h5")}, {})

@@ -34,8 +34,9 @@ class DeformedKernel:
         ``graph``: a graph stage's file. ``kernel``, optional: a joined kernel's file, the base
         kernel (of the atlas, for instance); if it lacks rows, those it has are the landmarks.
     settings : dict
-        ``deformation`` (10), ``base`` ("rbf", "linear"), ``gamma`` of rbf ("median" or a
-        number; 2 / median squared distance by default), ``n_landmarks`` (3000).
+        ``deformation`` (1000), ``power`` of the Laplacian (2), ``base`` ("rbf", "linear"),
+        ``gamma`` of rbf ("median" or a number; 2 / median squared distance by default),
+        ``n_landmarks`` (3000).
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class DeformedKernel:
 
         if not files.get("graph"):
             raise ConfigError("A deformed kernel needs a graph: name one as 'graph' in its entry.")
-        self.strength = float(settings.get("deformation", 10.0))
+        self.strength = float(settings.get("deformation", 1000.0))
         if not self.strength >= 0:
             raise ConfigError(f"deformation={self.strength}: allowed are numbers from 0.")
         self._base = base_rows(features, files, settings)
@@ -74,7 +75,7 @@ class DeformedKernel:
                 f"The graph has {W.shape[0]} nodes, the base kernel {self.n} rows. "
                 "Build both from the same dataset."
             )
-        self._L = data_laplacian(W).astype(np.float32)
+        self._L = powered(data_laplacian(W), settings.get("power", 2)).astype(np.float32)
         self._n_landmarks = int(settings.get("n_landmarks", 3000))
         self._exact = self._base.available is None and self.n <= EXACT_ROWS
         self._scale = None
@@ -149,6 +150,21 @@ class DeformedKernel:
             block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
             out += sparse.csr_array(U[block]).T @ self._base.rows(block)
         return out
+
+
+def powered(L, power: int) -> sparse.csr_array:
+    """Return a power of a Laplacian: smoother functions.
+
+    With the first power and few labels in many dimensions the smoothest functions are flat with
+    a spike at each label; from the second on they are not (Sindhwani's semi-supervised kernel
+    takes powers as well).
+    """
+    if power not in (1, 2, 3):
+        raise ConfigError(f"power={power!r} of the graph Laplacian: allowed are 1, 2 and 3.")
+    out = L
+    for _ in range(power - 1):
+        out = sparse.csr_array(out @ L)
+    return out
 
 
 class _JoinedBase:
