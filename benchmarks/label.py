@@ -2,6 +2,7 @@
 
     python benchmarks/label.py files digits --shares 0.02 0.05 --single
     python benchmarks/label.py coverage digits semeion --draws 20
+    python benchmarks/label.py advice digits --shares 0.02 --draws 8
 
 ``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
 the blanked rows with each method of the default config on the same labels, among them the RBF SVM
@@ -76,9 +77,9 @@ def files(args):
     from fewfold.labelling import label
 
     for name in args.sets:
-        data = load(name)
+        data = load(name, **({"part": args.part} if args.part else {}))
         for share in args.shares:
-            for seed in range(args.seeds):
+            for seed in range(args.first, args.first + args.seeds):
                 y = blanked(data, share, seed)
                 work = Path(args.work or tempfile.mkdtemp(prefix="fewfold-label-"))
                 path = work / f"{name}_{share}_{seed}.csv"
@@ -209,19 +210,59 @@ def coverage(args):
             )
 
 
+def advice(args):
+    """Error after 20 more labels: those that `label_next.csv` would name, or any."""
+    from fewfold.diffusion import diffuse
+    from fewfold.graph.build import build_graph
+    from fewfold.labelling.advice import rows_to_label
+
+    for name in args.sets:
+        data = load(name)
+        X, n_classes = np.asarray(data.X, dtype=np.float32), len(data.classes)
+        graph = build_graph(X)
+
+        def label_all(y):
+            rows = np.flatnonzero(y >= 0)
+            proba, _ = diffuse(graph.W, rows, y[rows], n_classes)
+            return np.mean(proba.argmax(axis=1)[y < 0] != data.y[y < 0]), proba
+
+        for share in args.shares:
+            errors = []
+            for seed in range(args.draws):
+                y = blanked(data, share, seed)
+                before, proba = label_all(y)
+                known = np.flatnonzero(y >= 0)
+                advised = rows_to_label(X, 1 - proba.max(axis=1), graph.scales, known=known)
+                hidden = np.flatnonzero(y < 0)
+                any_rows = np.random.default_rng(seed).permutation(hidden)[: len(advised)]
+                more = []
+                for rows in (any_rows, advised):
+                    fuller = y.copy()
+                    fuller[rows] = data.y[rows]
+                    more.append(label_all(fuller)[0])
+                errors.append([before, *more])
+            p = 100 * np.mean(errors, axis=0)
+            print(
+                f"{name}, {round(share * len(data.y))} labels, diffusion: {p[0]:.2f} %; 20 more "
+                f"at random {p[1]:.2f} %; 20 more as advised {p[2]:.2f} % ({args.draws} draws)"
+            )
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["files", "coverage"])
+    parser.add_argument("what", choices=["files", "coverage", "advice"])
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--shares", nargs="+", type=float, default=[0.05])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--part", choices=["train", "test"], help="use only this part of the set")
+    parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--single", action="store_true", help="compare with single methods")
     parser.add_argument("--work", help="folder for the files; a temporary one by default")
     args = parser.parse_args(argv)
-    {"files": files, "coverage": coverage}[args.what](args)
+    {"files": files, "coverage": coverage, "advice": advice}[args.what](args)
 
 
 if __name__ == "__main__":

@@ -191,7 +191,9 @@ def choose_and_record(out, truth, splits, files: dict, n_folds: int) -> dict:
         entry, voters, calibrations = held_out_vote(found, truth.y, truth.n_classes)
         if voters:
             found[VOTE] = entry
-    comparison = compare(found, next(iter(files)), truth.task, n_folds, splits.seed)
+    # The vote hedges between methods that so few labels cannot tell apart.
+    default = VOTE if voters else next(iter(files))
+    comparison = compare(found, default, truth.task, n_folds, splits.seed)
     comparison |= {"members": voters, "calibrations": calibrations}
     out.note("comparison", comparison)
     for method, held_out in found.items():

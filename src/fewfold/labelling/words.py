@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 
+def method_words(comparison: dict) -> str:
+    """Name the method; for a vote, its members.
+
+    >>> method_words({"chosen": "vote", "members": ["knn", "atlas"]})
+    'a vote of knn and atlas'
+    """
+    if comparison["chosen"] != "vote":
+        return comparison["chosen"]
+    *others, last = comparison["members"]
+    return f"a vote of {', '.join(others)} and {last}"
+
+
 def summary_lines(summary: dict) -> list[str]:
     """The answer in a few sentences."""
     comparison = summary["comparison"]
@@ -11,7 +23,7 @@ def summary_lines(summary: dict) -> list[str]:
         return [f"{summary['n_rows']} rows in {len(summary['classes'])} groups."]
     lines.append(
         f"{summary['n_labelled']} rows labelled from {summary['n_given']} labels by "
-        f"{summary['method']}."
+        f"{method_words(comparison)}."
     )
     if summary["n_left_empty"]:
         lines.append(f"{summary['n_left_empty']} rows are left empty (--abstain).")
