@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fewfold.artifacts import read
-from fewfold.atlas.fitting import fit_atlas
+from fewfold.atlas.fitting import finer_part, fit_atlas
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_scales
-
-CODE = ("charts", "errors", "projections", "member")
 
 
 def fit_manifold(features, graph, options: dict, *, seed: int):
@@ -33,7 +31,8 @@ def fit_manifold(features, graph, options: dict, *, seed: int):
 class AtlasKernel:
     """The atlas kernel of encoded points, row by row (see `fewfold.kernels.FeatureKernel`).
 
-    Most pairs of points share no chart, so tiles are stored sparse.
+    Most pairs of points share no chart, so tiles are stored sparse. With a finer atlas the
+    kernel is the mean of both, as in `AtlasSVC`.
     """
 
     is_sparse = True
@@ -42,22 +41,19 @@ class AtlasKernel:
 
     def __init__(self, features, files, settings: dict):
         with read(files["points"], "encode_points") as file:
-            self.code = {name: file[name] for name in CODE}
-            self.n = len(self.code["charts"])
-            self.n_new = 0
-            if "charts_new" in file:
-                new = {name: file[f"{name}_new"] for name in CODE}
-                self.n_new = len(new["charts"])
-                self.code = {k: np.concatenate([v, new[k]]) for k, v in self.code.items()}
-        own = {name: value[: self.n] for name, value in self.code.items()}
-        gamma, sigma = kernel_scales(own)
-        self.options = {
-            "gamma": float(settings.get("gamma") or gamma),
-            "sigma": float(settings.get("sigma") or sigma),
+            names = [n for n in file.names() if not n.endswith("_new")]
+            own = {name: file[name] for name in names}
+            self.n = len(own["charts"])
+            self.n_new = file.shape("charts_new")[0] if "charts_new" in file else 0
+            self.code = own
+            if self.n_new:
+                self.code = {k: np.concatenate([v, file[f"{k}_new"]]) for k, v in own.items()}
+        shared = {
             "kind": settings.get("kind", "rbf"),
             "normalize": settings.get("normalize", True),
             "assignment": settings.get("assignment", "soft"),
         }
+        self.levels = [(part, shared | _scales(part(own), settings)) for part in _levels(own)]
 
     @property
     def n_columns(self) -> int:
@@ -67,4 +63,20 @@ class AtlasKernel:
     def rows(self, indices) -> np.ndarray:
         """Return the kernel rows of some of the dataset's rows."""
         some = {name: value[indices] for name, value in self.code.items()}
-        return atlas_kernel_rows(some, self.code, **self.options)
+        total = 0
+        for level, options in self.levels:
+            total = total + atlas_kernel_rows(level(some), level(self.code), **options)
+        return total / len(self.levels)
+
+
+def _levels(code):
+    """Functions that take the coarse, and the finer, part out of an encoding."""
+    return [lambda c: c] if finer_part(code) is None else [lambda c: c, finer_part]
+
+
+def _scales(code, settings):
+    gamma, sigma = kernel_scales(code, int(code["charts"].max()) + 1)
+    return {
+        "gamma": float(settings.get("gamma") or gamma),
+        "sigma": float(settings.get("sigma") or sigma),
+    }

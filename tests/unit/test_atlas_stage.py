@@ -1,0 +1,49 @@
+"""The atlas as stages: manifold file, encoding, kernel rows."""
+
+import numpy as np
+import pytest
+
+from fewfold.artifacts import writing
+from fewfold.atlas.encoding import encode
+from fewfold.atlas.fitting import finer_part
+from fewfold.atlas.kernels import atlas_kernel_rows
+from fewfold.atlas.stage import AtlasKernel, fit_manifold
+from fewfold.features import Features
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X, X_new = rng.normal(size=(150, 4)), rng.normal(size=(20, 4))
+    features = Features(X, X_new, None, None, None, None)
+    atlas, notes = fit_manifold(features, None, {"n_dims": 2, "q": 3}, seed=0)
+    assert notes["n_charts"] == len(atlas["means"])
+    path = tmp_path_factory.mktemp("atlas") / "points.h5"
+    with writing(path, "encode_points") as out:
+        for name, value in encode(X, atlas, 3, rows=range(150)).items():
+            out.add(name, value)
+        for name, value in encode(X_new, atlas, 3).items():
+            out.add(f"{name}_new", value)
+    return features, path, encode(X, atlas, 3, rows=range(150))
+
+
+def test_kernel_rows_are_the_mean_of_both_atlases(points):
+    features, path, code = points
+    kernel = AtlasKernel(features, {"points": path}, {"gamma": 0.8, "sigma": 2.0})
+    rows = np.array([3, 77])
+    got = kernel.rows(rows)
+    assert got.shape == (2, 170)
+    assert finer_part(code) is not None
+    parts = []
+    for level in (code, finer_part(code)):
+        some = {k: v[rows] for k, v in level.items()}
+        parts.append(atlas_kernel_rows(some, level, 0.8, 2.0))
+    np.testing.assert_allclose(got[:, :150], (parts[0] + parts[1]) / 2, rtol=1e-5, atol=1e-7)
+
+
+def test_kernel_is_positive_semidefinite_and_normalised(points):
+    features, path, _ = points
+    kernel = AtlasKernel(features, {"points": path}, {})
+    K = kernel.rows(np.arange(150))[:, :150].astype(float)
+    np.testing.assert_allclose(np.diag(K), 1, rtol=1e-5)
+    assert np.linalg.eigvalsh((K + K.T) / 2).min() > -1e-5
