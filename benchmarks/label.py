@@ -212,40 +212,42 @@ def coverage(args):
 
 def advice(args):
     """Error after 20 more labels: those that `label_next.csv` would name, or any."""
-    from fewfold.diffusion import diffuse
-    from fewfold.graph.build import build_graph
-    from fewfold.labelling.advice import rows_to_label
-
     for name in args.sets:
         data = load(name)
-        X, n_classes = np.asarray(data.X, dtype=np.float32), len(data.classes)
-        graph = build_graph(X)
-
-        def label_all(y):
-            rows = np.flatnonzero(y >= 0)
-            proba, _ = diffuse(graph.W, rows, y[rows], n_classes)
-            return np.mean(proba.argmax(axis=1)[y < 0] != data.y[y < 0]), proba
-
         for share in args.shares:
-            errors = []
-            for seed in range(args.draws):
-                y = blanked(data, share, seed)
-                before, proba = label_all(y)
-                known = np.flatnonzero(y >= 0)
-                advised = rows_to_label(X, 1 - proba.max(axis=1), graph.scales, known=known)
-                hidden = np.flatnonzero(y < 0)
-                any_rows = np.random.default_rng(seed).permutation(hidden)[: len(advised)]
-                more = []
-                for rows in (any_rows, advised):
-                    fuller = y.copy()
-                    fuller[rows] = data.y[rows]
-                    more.append(label_all(fuller)[0])
-                errors.append([before, *more])
-            p = 100 * np.mean(errors, axis=0)
+            p = 100 * np.mean(advised_errors(data, share, args.draws), axis=0)
             print(
                 f"{name}, {round(share * len(data.y))} labels, diffusion: {p[0]:.2f} %; 20 more "
                 f"at random {p[1]:.2f} %; 20 more as advised {p[2]:.2f} % ({args.draws} draws)"
             )
+
+
+def advised_errors(data, share, draws):
+    from fewfold.diffusion import diffuse
+    from fewfold.graph.build import build_graph
+    from fewfold.labelling.advice import rows_to_label
+
+    X, graph = np.asarray(data.X, dtype=np.float32), build_graph(np.asarray(data.X, np.float32))
+
+    def label_all(y):
+        rows = np.flatnonzero(y >= 0)
+        proba, _ = diffuse(graph.W, rows, y[rows], len(data.classes))
+        return np.mean(proba.argmax(axis=1)[y < 0] != data.y[y < 0]), proba
+
+    errors = []
+    for seed in range(draws):
+        y = blanked(data, share, seed)
+        before, proba = label_all(y)
+        known, hidden = np.flatnonzero(y >= 0), np.flatnonzero(y < 0)
+        advised = rows_to_label(X, 1 - proba.max(axis=1), graph.scales, known=known)
+        any_rows = np.random.default_rng(seed).permutation(hidden)[: len(advised)]
+        more = []
+        for rows in (any_rows, advised):
+            fuller = y.copy()
+            fuller[rows] = data.y[rows]
+            more.append(label_all(fuller)[0])
+        errors.append([before, *more])
+    return errors
 
 
 def main(argv):

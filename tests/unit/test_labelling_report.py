@@ -1,5 +1,7 @@
 """The report of a labelling run, in a real browser where there is one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from _labelling_material import HOSTILE, material
@@ -38,10 +40,42 @@ def test_tables(made):
     assert half.summary["n_left_empty"] == int((half.table["label"] == "").sum()) > 0
 
 
+def test_pages_without_comparison_groups_and_numbers():
+    _, found = material()
+    found.notes.update(comparison={"chosen": "diffusion", "reason": "9 labels are too few"},
+                       calibration_error=None)  # fmt: skip
+    page = render_answer(found, finish(found), config={})
+    assert "not known" in page and "9 labels are too few" in page and "not calibrated" in page
+    found.notes.update(task="clustering", comparison={"chosen": "groups", "reason": "no labels"})
+    page = render_answer(found, finish(found), config={})
+    assert "300 rows in 3 groups" in page and "labels given" not in page
+    numbers = {"label": found.features.X[:, 0].astype(float), "given": found.answer["given"]}
+    numbers |= {"low": numbers["label"] - 1, "high": numbers["label"] + 1}
+    y = np.where(numbers["given"], numbers["label"], np.nan)
+    found.notes.update(task="regression", width=1.0, comparison={"chosen": "knn", "reason": "few"})
+    changed = replace(found, answer=numbers, truth=replace(found.truth, y=y, classes=None))
+    finished = finish(changed)
+    assert list(finished.table)[-2:] == ["low", "high"] and not len(finished.advised)
+    assert "canvas" in render_answer(changed, finished, config={})
+    assert len(advise(changed, finished)) == 0
+
+
 def test_rows_missing_in_the_picture_stand_beside_their_neighbours():
     X = np.array([[0.0], [1.0], [2.0], [1.01]])
     shown, places = place_all(X, np.arange(3), np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([3]))
     assert shown.tolist() == [0, 1, 2, 3] and np.allclose(places[3], [1, 0], atol=0.05)
+
+
+def hover(page, x, y):
+    """Point at a place until the page answers: a busy machine may draw late."""
+    tip = "Array.from(document.querySelectorAll('.tip:not([hidden]) > div'), d => d.textContent)"
+    for _ in range(20):
+        page.mouse("mouseMoved", x, y)
+        page.frame()
+        if lines := page.run(tip):
+            return lines
+        page.run("new Promise(r => setTimeout(r, 100))")
+    return []
 
 
 @needs_browser
@@ -68,11 +102,7 @@ def test_hover_and_zoom_in_the_browser_and_no_request(made, tmp_path):
         })()"""
         x, y, scale, row = page.run(spot)
         assert scale == 1 and row == 15  # rows count from 1
-        page.mouse("mouseMoved", x, y)
-        page.frame()
-        lines = page.run(
-            "Array.from(document.querySelectorAll('.tip:not([hidden]) > div'), d => d.textContent)"
-        )
+        lines = hover(page, x, y)
         name = found.classes[found.answer["label"][14]]
         assert f"row {row}" in lines and f"prediction: {name}" in lines
         page.run("new Promise(r => setTimeout(r, 350))")

@@ -16,6 +16,12 @@ from fewfold.labelling.advice import rows_to_label
 from fewfold.labelling.model_file import save_model
 from fewfold.labelling.results import labels_table
 
+# What a comparison says where there was none.
+NOT_COMPARED = {
+    "chosen": None, "runner_up": None, "default": None, "estimate": None, "table": [],
+    "members": [], "reason": None,
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Material:
@@ -105,7 +111,7 @@ def finish(material: Material, *, abstain=None) -> Finished:
         "n_given": int(given.sum()),
         "n_labelled": int((~given & (table["label"].astype(str) != "")).sum()),
         "n_left_empty": int((table["label"].astype(str) == "").sum()),
-        "comparison": notes["comparison"],
+        "comparison": {**NOT_COMPARED, **notes["comparison"]},
         "method": notes["method"],
         "calibration_error": notes["calibration_error"],
         "warnings": warnings,
