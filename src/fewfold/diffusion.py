@@ -6,13 +6,11 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewfold.exceptions import InputError, LabelWarning
-from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph, extend_graph
+from fewfold.exceptions import InputError
+from fewfold.graph.build import GraphSettings
+from fewfold.graph_classifier import GraphClassifier
 from fewfold.spreading import (
     METHODS,
     class_priors,
@@ -131,7 +129,7 @@ def extend_labels(extension, proba, is_reached):
     return out / out.sum(axis=1, keepdims=True), found
 
 
-class DiffusionClassifier(ClassifierMixin, BaseEstimator):
+class DiffusionClassifier(GraphClassifier):
     """Label all samples from a few by diffusion over a neighbour graph.
 
     Parameters
@@ -230,62 +228,22 @@ class DiffusionClassifier(ClassifierMixin, BaseEstimator):
             Classes; -1 (for names: "-1", "" or None) means unlabelled.
         """
         y = np.asarray(y)
-        X = self._read_graph(X, y)
-        labelled = is_labelled(y)
-        if not labelled.any():
-            raise InputError("No labelled sample in y: all are -1. Give at least one class.")
-        check_classification_targets(y[labelled])
-        self.classes_, targets = np.unique(y[labelled], return_inverse=True)
-        if self.metric == "precomputed" or isinstance(X, NeighborGraph):
-            self.graph_, self.X_fit_ = X, None
-        else:
-            settings = self.graph_settings()
-            if settings.n_neighbors >= X.shape[0]:
-                settings = GraphSettings(
-                    **{**settings.to_dict(), "n_neighbors": max(1, X.shape[0] - 1)}
-                )
-            self.graph_, self.X_fit_ = build_graph(X, settings), X
-        W = self.graph_.W if isinstance(self.graph_, NeighborGraph) else self.graph_
+        W = self._read_graph(X, y)
+        labeled, targets = self._read_labels(y)
         self.label_distributions_, scores = diffuse(
-            W, np.flatnonzero(labelled), targets, len(self.classes_),
+            W, labeled, targets, len(self.classes_),
             method=self.method, alpha=self.alpha, priors=self.priors, tol=self.tol,
             max_iter=self.max_iter,
         )  # fmt: skip
         self._finish(scores)
         return self
 
-    def _read_graph(self, X, y):
-        if isinstance(X, NeighborGraph):
-            self.n_features_in_ = X.W.shape[0]
-            return X
-        X, _ = validate_data(self, X, y, accept_sparse="csr", ensure_min_samples=2, dtype=None)
-        if self.metric == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise InputError(
-                    f"metric='precomputed' needs a square matrix of weights, got {X.shape}."
-                )
-            X = sparse.csr_array(X, dtype=np.float64)
-            if abs(X - X.T).max() > 1e-8 * max(abs(X).max(), 1e-300) or X.min() < 0:
-                raise InputError(
-                    "metric='precomputed' needs symmetric, non-negative weights. "
-                    "Symmetrise first, for example (W + W.T) / 2."
-                )
-        return X
-
     def _finish(self, scores):
         # scikit-learn expects at least one; a graph of labelled points only needs none.
         self.n_iter_, self.residual_ = max(1, scores.n_iterations), scores.residual
         self.is_reached_ = scores.is_reached
-        self.unreached_ = np.flatnonzero(~scores.is_reached)
         self.transduction_ = self._names(self.label_distributions_, scores.is_reached)
-        if len(self.unreached_):
-            warnings.warn(
-                f"{len(self.unreached_)} of {len(scores.is_reached)} samples lie in parts of "
-                f"the graph without a label (first: row {self.unreached_[0]}) and are marked "
-                "-1. Label one of them, or raise n_neighbors.",
-                LabelWarning,
-                stacklevel=3,
-            )
+        self._note_unreached(scores.is_reached)
         if not scores.is_converged:
             warnings.warn(
                 f"The residual is {scores.residual:.1e} after {scores.n_iterations} "
@@ -293,17 +251,6 @@ class DiffusionClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _names(self, proba, is_reached):
-        names = self.classes_[proba.argmax(axis=1)]
-        if is_reached.all():
-            return names
-        if names.dtype.kind not in "iuf":
-            names = names.astype(object)
-        elif names.dtype.kind == "u":
-            names = names.astype(np.int64)
-        names[~is_reached] = -1
-        return names
 
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities of new rows, (n_rows, n_classes).
@@ -319,31 +266,8 @@ class DiffusionClassifier(ClassifierMixin, BaseEstimator):
         return self._names(*self._extend(X))
 
     def _extend(self, X):
-        check_is_fitted(self, "label_distributions_")
-        if self.X_fit_ is None:
-            extension = sparse.csr_array(X)
-            if extension.shape[1] != len(self.is_reached_):
-                raise InputError(
-                    f"Weights over {len(self.is_reached_)} samples are needed, got "
-                    f"{extension.shape[1]} columns. Use fewfold.graph.build.extend_graph."
-                )
-        else:
-            X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None)
-            extension = extend_graph(self.graph_, self.X_fit_, X)
+        extension = self._extension(X)
         return extend_labels(extension, self.label_distributions_, self.is_reached_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
-
-def is_labelled(y: np.ndarray) -> np.ndarray:
-    """Tell which entries of ``y`` are classes: not -1, NaN, None, "" or "-1"."""
-    if y.dtype.kind in "iuf":
-        return (y != -1) & ~np.isnan(y.astype(float))
-    return np.array([v is not None and v == v and str(v) not in ("", "-1") for v in y.ravel()])
 
 
 def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outcome:

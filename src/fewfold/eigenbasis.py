@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.basis_regression import (
     BasisFit,
@@ -20,11 +15,11 @@ from fewfold.basis_regression import (
     signed_targets,
     vector_count,
 )
-from fewfold.diffusion import is_labelled
 from fewfold.eigensolver import laplacian_eigenpairs
-from fewfold.exceptions import InputError, LabelWarning
-from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph, extend_graph
+from fewfold.exceptions import InputError
+from fewfold.graph.build import GraphSettings, NeighborGraph
 from fewfold.graph.laplacian import components, degrees
+from fewfold.graph_classifier import GraphClassifier
 from fewfold.training import Outcome
 
 
@@ -146,7 +141,7 @@ class EigenbasisModel:
         return self.unit * (E @ self.fitted.coefficients), reached
 
 
-class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
+class EigenbasisClassifier(GraphClassifier):
     """Label all samples from a few, by least squares on the smoothest functions on their graph.
 
     Parameters
@@ -241,14 +236,9 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
             Classes; -1 (for names: "-1", "" or None) means unlabelled.
         """
         y = np.asarray(y)
-        self._set_graph(X, y)
-        labelled = is_labelled(y)
-        if not labelled.any():
-            raise InputError("No labelled sample in y: all are -1. Give at least one class.")
-        check_classification_targets(y[labelled])
-        self.classes_, codes = np.unique(y[labelled], return_inverse=True)
-        W = self.graph_.W if isinstance(self.graph_, NeighborGraph) else self.graph_
-        n, rows = W.shape[0], np.flatnonzero(labelled)
+        W = self._read_graph(X, y)
+        rows, codes = self._read_labels(y)
+        n = W.shape[0]
         count = vector_count(
             self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors
         )
@@ -264,18 +254,10 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
         self._finish(basis)
         return self
 
-    def _set_graph(self, X, y):
-        if isinstance(X, NeighborGraph):
-            self.n_features_in_ = X.W.shape[0]
-            self.graph_, self.X_fit_ = X, None
-            return
-        X, _ = validate_data(self, X, y, accept_sparse="csr", ensure_min_samples=2, dtype=None)
-        if self.metric == "precomputed":
-            self.graph_, self.X_fit_ = _checked_weights(X), None
-            return
+    def graph_settings(self) -> GraphSettings:
+        """Return the settings of the graph that `fit` builds."""
         settings = {"metric": self.metric, "weights": self.weights, **(self.graph_options or {})}
-        settings["n_neighbors"] = min(self.n_neighbors, max(1, X.shape[0] - 1))
-        self.graph_, self.X_fit_ = build_graph(X, GraphSettings.from_dict(settings)), X
+        return GraphSettings.from_dict(settings | {"n_neighbors": self.n_neighbors})
 
     def _finish(self, basis):
         model = self._model
@@ -283,46 +265,17 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
         self.residuals_ = basis["residuals"][model.columns]
         self.n_vectors_, self.ridge_ = len(model.columns), model.fitted.ridge
         responses = model.responses()
-        self.unreached_ = np.flatnonzero(~model.reached)
         self.label_distributions_ = self._proba(responses, model.reached)
         self.transduction_ = self._names(responses, model.reached)
-        if len(self.unreached_):
-            warnings.warn(
-                f"{len(self.unreached_)} of {len(model.reached)} samples lie in parts of the "
-                f"graph without a label (first: row {self.unreached_[0]}) and are marked -1. "
-                "Label one of them, or raise n_neighbors.",
-                LabelWarning,
-                stacklevel=3,
-            )
+        self._note_unreached(model.reached)
 
     def _proba(self, responses, reached):
         proba = responses_to_proba(responses, self._model.scale)
         proba[~reached] = 1 / proba.shape[1]
         return proba
 
-    def _names(self, responses, reached):
-        names = self.classes_[responses.argmax(axis=1)]
-        if reached.all():
-            return names
-        if names.dtype.kind not in "iuf":
-            names = names.astype(object)
-        elif names.dtype.kind == "u":
-            names = names.astype(np.int64)
-        names[~reached] = -1
-        return names
-
     def _extend(self, X):
-        check_is_fitted(self, "label_distributions_")
-        if self.X_fit_ is None:
-            weights = sparse.csr_array(X)
-            if weights.shape[1] != len(self.transduction_):
-                raise InputError(
-                    f"Weights over {len(self.transduction_)} samples are needed, got "
-                    f"{weights.shape[1]} columns. Use fewfold.graph.build.extend_graph."
-                )
-        else:
-            X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None)
-            weights = extend_graph(self.graph_, self.X_fit_, X)
+        weights = self._extension(X)
         return self._model.new_responses(weights, self.laplacian, self.extension)
 
     def decision_function(self, X) -> np.ndarray:
@@ -343,26 +296,6 @@ class EigenbasisClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X) -> np.ndarray:
         """Return the classes of new rows; -1 where no neighbour was reached by a label."""
         return self._names(*self._extend(X))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
-
-def _checked_weights(W):
-    if W.shape[0] != W.shape[1]:
-        raise InputError(f"metric='precomputed' needs a square matrix of weights, got {W.shape}.")
-    W = sparse.csr_array(W, dtype=np.float64)
-    if abs(W - W.T).max() > 1e-8 * max(abs(W).max(), 1e-300) or W.min() < 0:
-        raise InputError(
-            "metric='precomputed' needs symmetric, non-negative weights. "
-            "Symmetrise first, for example (W + W.T) / 2."
-        )
-    W.setdiag(0)
-    W.eliminate_zeros()
-    return W
 
 
 def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outcome:
