@@ -62,8 +62,9 @@ def errors(names, variant, n_splits):
             found.append(100 * np.mean(model.transduction_[hidden] != data.y[hidden]))
             chosen.append(model.similarity_)
         seconds = (time.perf_counter() - start) / len(found)
+        spread = np.std(found, ddof=min(1, len(found) - 1))
         say(
-            f"{name} {variant}: error {np.mean(found):.2f} +- {np.std(found, ddof=min(1, len(found) - 1)):.2f} % over "
+            f"{name} {variant}: error {np.mean(found):.2f} +- {spread:.2f} % over "
             f"{len(found)} splits {np.round(found, 1).tolist()}, {seconds:.1f} s a run, "
             f"neighbourhoods {sorted(set(chosen))}"
         )

@@ -29,8 +29,8 @@ class Sandbox:
 
     def command(self, *more, cores=2):
         return [
-            sys.executable, "-m", "fewfold.cli", "run", "--cores", str(cores), "--out", str(self.folder),
-            "--configfile", str(ROOT / "config/test/config.yaml"), *more,
+            sys.executable, "-m", "fewfold.cli", "run", "--cores", str(cores),
+            "--out", str(self.folder), "--configfile", str(ROOT / "config/test/config.yaml"), *more,
         ]  # fmt: skip
 
     @property

@@ -112,7 +112,7 @@ def test_three_classes_and_cross_validated_scales():
 
 
 def test_large_kernels_are_built_pair_by_pair(monkeypatch):
-    import fewfold.atlas.svm as svm
+    import fewfold.kernel_machines as svm
 
     X, truth = rings(200)
     truth = truth + 2 * (X[:, 0] > 0)

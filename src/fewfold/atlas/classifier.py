@@ -13,8 +13,8 @@ from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import LEARNERS, KernelOptions, choose_options
 from fewfold.atlas.model import Atlas
-from fewfold.atlas.svm import SCHEMES
 from fewfold.exceptions import InputError
+from fewfold.kernel_machines import SCHEMES
 
 UNLABELLED = -1
 # New rows predicted at a time: the kernel block against 20 000 support rows takes 330 MB.

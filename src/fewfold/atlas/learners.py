@@ -13,8 +13,8 @@ from fewfold.atlas.encoding import chart_entries, take_rows
 from fewfold.atlas.features import KERNEL_OF, atlas_features
 from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
-from fewfold.atlas.svm import fit_machines
 from fewfold.exceptions import InputError
+from fewfold.kernel_machines import fit_machines
 
 
 def default_penalty(mean_diagonal: float, share_labeled: float) -> float:
