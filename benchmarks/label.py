@@ -20,7 +20,9 @@ import pandas as pd
 
 from fewfold.datasets import load
 from fewfold.labelling.calibration import calibrate, calibration_error, fit_calibration
-from fewfold.labelling.choosing import estimate, make_folds, mean_losses, pick
+from fewfold.labelling.choosing import Estimate, make_folds
+from fewfold.labelling.results import compare
+from fewfold.labelling.voting import VOTE, combine, held_out_vote
 
 SINGLE = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "eigenbasis", "atlas"]
 
@@ -154,26 +156,41 @@ def one_draw(candidates, data, y, seed):
                         settings=settings)  # fmt: skip
 
     folds, rows = make_folds(y, "classification", seed=seed), np.flatnonzero(y >= 0)
-    losses = {m: {int(r): [] for r in rows} for m in candidates}
-    sure = {m: {int(r): [] for r in rows} for m in candidates}
-    for train in folds.splits:
-        for m in candidates:
-            said = fit(m, train)
-            for r in np.setdiff1d(rows, train):
-                losses[m][int(r)].append(float(said.labels[r] != y[r]))
-                sure[m][int(r)].append(float(said.proba[r].max()))
-    names = list(candidates)
-    table = np.array([mean_losses(list(losses[m].values())) for m in names])
-    table = table[:, ~np.isnan(table[0])]
-    best = pick(table, 0)
-    expected = estimate(table, best, 0, "classification", folds.n_folds, seed)
-    flat = [np.array([v for one in d[names[best]].values() for v in one]) for d in (sure, losses)]
+    found = {m: held_out(lambda train, m=m: fit(m, train), folds, rows, y) for m in candidates}
+    entry, voters, calibrations = held_out_vote(found, y, n_classes)
+    if voters:
+        found[VOTE] = entry
+    default = VOTE if voters else next(iter(candidates))
+    comparison = compare(found, default, "classification", folds.n_folds, seed)
+    chosen = comparison["chosen"]
+    flat = [
+        np.array([v for one in found[chosen][k] for v in one]) for k in ("confidence", "losses")
+    ]
     slope, shift = fit_calibration(flat[0], flat[1] == 0)
-    final = fit(names[best], rows)
+    if chosen == VOTE:
+        said = [fit(m, rows) for m in voters]
+        sure = [calibrate(o.proba.max(axis=1), *calibrations[m]) for m, o in zip(voters, said)]
+        proba = combine([o.labels for o in said], sure, n_classes)
+    else:
+        proba = fit(chosen, rows).proba
     hidden = y < 0
-    wrong = (final.labels != data.y)[hidden]
-    raw = final.proba.max(axis=1)[hidden]
-    return names[best], expected, wrong, raw, calibrate(raw, slope, shift)
+    wrong = (proba.argmax(axis=1) != data.y)[hidden]
+    raw = proba.max(axis=1)[hidden]
+    return chosen, Estimate(**comparison["estimate"]), wrong, raw, calibrate(raw, slope, shift)
+
+
+def held_out(fit, folds, rows, y):
+    """What one method says of each labelled row when it is held out."""
+    place = {int(r): i for i, r in enumerate(rows)}
+    found = {k: [[] for _ in rows] for k in ("losses", "labels", "confidence")}
+    for train in folds.splits:
+        said = fit(train)
+        for r in np.setdiff1d(rows, train):
+            i = place[int(r)]
+            found["losses"][i].append(float(said.labels[r] != y[r]))
+            found["labels"][i].append(float(said.labels[r]))
+            found["confidence"][i].append(float(said.proba[r].max()))
+    return {"rows": rows, **found, "seconds": 0.0, "failed": []}
 
 
 def coverage(args):
@@ -182,7 +199,8 @@ def coverage(args):
         "width; calibration error before -> after; error of the least sure tenth, the rest"
     )
     for name in args.sets:
-        data = load(name, **({"n_samples": args.rows} if args.rows else {}))
+        options = {"n_samples": args.rows, "part": args.part}
+        data = load(name, **{k: v for k, v in options.items() if v})
         X = np.asarray(data.X, dtype=np.float32)
         candidates = fast_candidates(X, data.y, 0)
         for share in args.shares:
