@@ -103,7 +103,7 @@ class Writer:
 
     def note(self, key: str, value) -> None:
         """Store a plain value (number, string, list, dict) as an attribute."""
-        self._file.attrs[f"note:{key}"] = json.dumps(value, sort_keys=True)
+        _put(self._file, f"note:{key}", json.dumps(value, sort_keys=True))
 
 
 def digest_of(array: np.ndarray) -> np.uint64:
@@ -142,14 +142,15 @@ def writing(path, stage: str, *, settings=None, seed=None, inputs=()):
         # libver v110+: HDF5's own metadata carry checksums, so damage there is noticed too.
         with h5py.File(part, "w", libver=("v110", "latest")) as file:
             yield Writer(file)
-            file.attrs["fewfold_stage"] = stage
             file.attrs["format_version"] = FORMAT_VERSION
-            file.attrs["settings"] = json.dumps(settings or {}, sort_keys=True)
             file.attrs["seed"] = -1 if seed is None else seed
-            file.attrs["versions"] = json.dumps(_versions())
-            file.attrs["inputs"] = json.dumps({Path(p).name: content_digest(p) for p in inputs})
-            file.attrs["content"] = _content(file)
-            file.attrs["seal"] = _seal(dict(file.attrs))
+            _put(file, "fewfold_stage", stage)
+            _put(file, "settings", json.dumps(settings or {}, sort_keys=True))
+            _put(file, "versions", json.dumps(_versions()))
+            digests = {Path(p).name: content_digest(p) for p in inputs}
+            _put(file, "inputs", json.dumps(digests))
+            _put(file, "content", _content(file))
+            _put(file, "seal", _seal(_attributes(file)))
 
 
 def _versions():
@@ -170,9 +171,30 @@ def _content(file):
             hasher.update(b"" if found is None else np.asarray(found).tobytes())
 
     file.visititems(visit)
-    for key in sorted(k for k in file.attrs if k.startswith("note:") or k == "inputs"):
-        hasher.update(f"{key}={file.attrs[key]}".encode())
+    attrs = _attributes(file)
+    for key in sorted(k for k in attrs if k.startswith("note:") or k == "inputs"):
+        hasher.update(f"{key}={attrs[key]}".encode())
     return hasher.hexdigest()
+
+
+def _put(file, key, text):
+    """Store text at a fixed length.
+
+    HDF5 keeps text of variable length in a heap without checksums, in which one wrong bit can
+    send it into an endless loop.
+    """
+    file.attrs[key] = np.bytes_(text.encode())
+
+
+def _attributes(file) -> dict:
+    """Return a file's own attributes, text decoded; text of variable length is refused unread."""
+    found = {}
+    for key in file.attrs:
+        if file.attrs.get_id(key).dtype.kind == "O":
+            raise ValueError(f"attribute {key!r} is not as fewfold writes it")
+        value = file.attrs[key]
+        found[key] = value.decode() if isinstance(value, bytes) else value
+    return found
 
 
 def _seal(attrs):
@@ -185,9 +207,10 @@ def content_digest(path) -> str:
     """Return the recorded digest of a stage file, or the digest of any other file's bytes."""
     try:
         with h5py.File(path, "r") as file:
-            if "content" in file.attrs:
-                return str(file.attrs["content"])
-    except OSError:
+            attrs = _attributes(file)
+            if "content" in attrs:
+                return attrs["content"]
+    except _DAMAGE:
         pass
     hasher = xxhash.xxh3_64()
     with open(path, "rb") as raw:
@@ -203,6 +226,7 @@ class Artifact:
         self.path = Path(path)
         self.stage = stage
         self._file = self._open()
+        self._attrs = _attributes(self._file)
 
     def _fail(self, what):
         raise ArtifactError(
@@ -226,13 +250,15 @@ class Artifact:
 
     def _check_identity(self, file):
         try:
-            attrs = dict(file.attrs)
+            if "fewfold_stage" not in file.attrs:
+                self._fail("is an HDF5 file, but not one written by fewfold")
+            attrs = _attributes(file)
             sealed = _seal(attrs)
+        except ArtifactError:
+            raise
         except _DAMAGE as error:
-            self._fail(f"is not a whole HDF5 file ({error})")
+            self._fail(f"is damaged: its attributes are not what was written ({error})")
         found, version = attrs.get("fewfold_stage"), attrs.get("format_version")
-        if found is None:
-            self._fail("is an HDF5 file, but not one written by fewfold")
         if found != self.stage:
             self._fail(f"is a file of stage {found!r}, expected was {self.stage!r}")
         if version != FORMAT_VERSION:
@@ -359,18 +385,18 @@ class Artifact:
 
     def note(self, key, default=None):
         """Return a plain value stored by `Writer.note`."""
-        found = self._file.attrs.get(f"note:{key}")
+        found = self._attrs.get(f"note:{key}")
         return default if found is None else json.loads(found)
 
     @property
     def settings(self) -> dict:
         """The settings the file was made with."""
-        return json.loads(self._file.attrs["settings"])
+        return json.loads(self._attrs["settings"])
 
     @property
     def content(self) -> str:
         """The digest of the file's contents."""
-        return str(self._file.attrs["content"])
+        return str(self._attrs["content"])
 
 
 def read(path, stage: str) -> Artifact:

@@ -118,7 +118,7 @@ def test_attributes_are_recorded(tmp_path):
         out.note("float", 0.25)
         out.note("none", None)
     with h5py.File(tmp_path / "a.h5") as raw:
-        assert raw.attrs["fewfold_stage"] == STAGE
+        assert raw.attrs["fewfold_stage"] == STAGE.encode()
         assert raw.attrs["format_version"] == artifacts.FORMAT_VERSION
         assert raw.attrs["seed"] == 5
         assert json.loads(raw.attrs["inputs"]) == {"source.bin": content_digest(source)}
@@ -346,7 +346,7 @@ def test_other_stage(tmp_path):
         read(tmp_path / "a.h5", "other")
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, "1"])
+@pytest.mark.parametrize("version", [0, 2, 99])
 def test_other_format_version(tmp_path, version):
     path = write_small(tmp_path / "a.h5")
     with h5py.File(path, "r+") as raw:
@@ -386,7 +386,7 @@ def test_a_flipped_byte_is_found_or_does_not_matter(tmp_path):
     path = write_small(tmp_path / "a.h5")
     expected, whole = everything(path), path.read_bytes()
     # Most of the zeros are room that HDF5 keeps for later: a sample of them is enough.
-    places = [i for i, byte in enumerate(whole) if byte or i % 16 == 0][::7]
+    places = [i for i, byte in enumerate(whole) if byte or i % 16 == 0]
     found = 0
     damaged = tmp_path / "b.h5"
     damaged.write_bytes(whole)
@@ -407,8 +407,8 @@ def hostile(path, change):
     write_small(path)
     with h5py.File(path, "r+") as raw:
         change(raw)
-        raw.attrs["content"] = artifacts._content(raw)  # as a forger would
-        raw.attrs["seal"] = artifacts._seal(dict(raw.attrs))
+        artifacts._put(raw, "content", artifacts._content(raw))  # as a forger would
+        artifacts._put(raw, "seal", artifacts._seal(artifacts._attributes(raw)))
     return path
 
 
