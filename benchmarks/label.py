@@ -160,8 +160,7 @@ def one_draw(candidates, data, y, seed):
     entry, voters, calibrations = held_out_vote(found, y, n_classes)
     if voters:
         found[VOTE] = entry
-    default = VOTE if voters else next(iter(candidates))
-    comparison = compare(found, default, "classification", folds.n_folds, seed)
+    comparison = compare(found, "classification", folds.n_folds, seed)
     chosen = comparison["chosen"]
     flat = [
         np.array([v for one in found[chosen][k] for v in one]) for k in ("confidence", "losses")

@@ -26,7 +26,6 @@ def material(n=300, labelled=30, seed=0, image_shape=(2, 2), ids=None):
     comparison = {
         "chosen": "diffusion",
         "runner_up": "knn",
-        "default": "diffusion",
         "estimate": {"value": 0.05, "low": 0.02, "high": 0.11, "level": 0.95, "n_labels": labelled},
         "table": [
             {"method": m, "loss": v, "difference": v - 0.05, "standard_error": 0.02,

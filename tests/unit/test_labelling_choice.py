@@ -64,16 +64,17 @@ def test_held_out_losses_by_hand():
     assert mean_losses([[0.0, 1.0], []])[0] == 0.5 and np.isnan(mean_losses([[]])[0])
 
 
-def test_the_default_stays_unless_another_is_clearly_better():
+def test_the_least_error_is_chosen_and_a_vote_only_if_clearly_better():
     rng = np.random.default_rng(0)
-    default = (rng.random(200) < 0.30).astype(float)
-    slightly = default.copy()  # two mistakes less, one more: within chance
-    slightly[np.flatnonzero(default)[:2]] = 0
-    slightly[np.flatnonzero(default == 0)[:1]] = 1
-    clearly = np.where(rng.random(200) < 0.5, 0, default)
-    assert pick(np.array([default, slightly]), 0) == 0
-    assert pick(np.array([default, slightly]), 1) == 1
-    assert pick(np.array([default, slightly, clearly]), 0) == 2
+    first = (rng.random(200) < 0.30).astype(float)
+    slightly = first.copy()  # two mistakes less, one more: within chance
+    slightly[np.flatnonzero(first)[:2]] = 0
+    slightly[np.flatnonzero(first == 0)[:1]] = 1
+    clearly = np.where(rng.random(200) < 0.5, 0, first)
+    assert pick(np.array([first, slightly])) == 1
+    assert pick(np.array([first, first])) == 0
+    assert pick(np.array([first, slightly]), vote=1) == 0
+    assert pick(np.array([first, slightly, clearly]), vote=2) == 2
 
 
 def test_expected_loss_is_not_flattered_by_choosing():
@@ -83,7 +84,7 @@ def test_expected_loss_is_not_flattered_by_choosing():
     for seed in range(15):
         losses = (rng.random((20, 60)) < 0.3).astype(float)
         least.append(losses.mean(axis=1).min())
-        ours.append(expected_loss(losses, 0, seed=seed, n=100))
+        ours.append(expected_loss(losses, seed=seed, n=100))
     assert np.mean(least) < 0.22
     assert abs(np.mean(ours) - 0.3) < 0.035
 
@@ -100,7 +101,7 @@ def test_interval_covers_the_truth_as_often_as_it_says():
 
 def test_estimate_for_numbers_is_a_root():
     losses = np.random.default_rng(0).exponential(4.0, size=(1, 300))
-    found = estimate(losses, 0, 0, "regression", 10)
+    found = estimate(losses, 0, None, "regression", 10)
     assert found.value == pytest.approx(np.sqrt(losses.mean()))
     assert found.low < found.value < found.high
 

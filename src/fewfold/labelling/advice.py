@@ -41,7 +41,8 @@ def rows_to_label(X, uncertainty, scales, *, known=(), count: int = COUNT) -> np
     Examples
     --------
     >>> X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
-    >>> rows_to_label(X, [0.9, 0.8, 0.5, 0.4, 0.0], np.ones(5), known=[4], count=2).tolist()
+    >>> scales = [1.0, 1.1, 1.2, 1.3, 1.4]
+    >>> rows_to_label(X, [0.9, 0.8, 0.5, 0.4, 0.0], scales, known=[4], count=2).tolist()
     [0, 2]
     """
     uncertainty = np.nan_to_num(np.asarray(uncertainty, dtype=np.float64), nan=1.0)

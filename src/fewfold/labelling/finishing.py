@@ -18,7 +18,7 @@ from fewfold.labelling.results import labels_table
 
 # What a comparison says where there was none.
 NOT_COMPARED = {
-    "chosen": None, "runner_up": None, "default": None, "estimate": None, "table": [],
+    "chosen": None, "runner_up": None, "estimate": None, "table": [],
     "members": [], "reason": None,
 }  # fmt: skip
 

@@ -53,7 +53,7 @@ def gather_held_out(y, splits, batches, task):
     return {"rows": rows, **found, "seconds": float(np.mean(seconds)), "failed": failed}
 
 
-def compare(found: dict, default: str, task: str, n_folds: int, seed: int = 0) -> dict:
+def compare(found: dict, task: str, n_folds: int, seed: int = 0) -> dict:
     """Choose among methods and say what to expect.
 
     Parameters
@@ -71,12 +71,12 @@ def compare(found: dict, default: str, task: str, n_folds: int, seed: int = 0) -
     losses = losses[:, judged]
     # A method that failed somewhere cannot be trusted with the rest; NaN would also win argmin.
     losses[~np.isfinite(losses)] = np.inf if task == "regression" else 1.0
-    start = names.index(default)
-    best = choosing.pick(losses, start)
+    vote = names.index(VOTE) if VOTE in names else None
+    best = choosing.pick(losses, vote)
     means = losses.mean(axis=1)
     order = np.argsort(means, kind="stable")
     others = [names[i] for i in order if i != best]
-    expected = choosing.estimate(losses, best, start, task, n_folds, seed)
+    expected = choosing.estimate(losses, best, vote, task, n_folds, seed)
     table = []
     for i in order:
         gain = losses[i] - losses[best]
@@ -93,7 +93,6 @@ def compare(found: dict, default: str, task: str, n_folds: int, seed: int = 0) -
     return {
         "chosen": names[best],
         "runner_up": others[0] if others else None,
-        "default": default,
         "estimate": {
             k: getattr(expected, k) for k in ("value", "low", "high", "level", "n_labels")
         },
@@ -191,9 +190,7 @@ def choose_and_record(out, truth, splits, files: dict, n_folds: int) -> dict:
         entry, voters, calibrations = held_out_vote(found, truth.y, truth.n_classes)
         if voters:
             found[VOTE] = entry
-    # The vote hedges between methods that so few labels cannot tell apart.
-    default = VOTE if voters else next(iter(files))
-    comparison = compare(found, default, truth.task, n_folds, splits.seed)
+    comparison = compare(found, truth.task, n_folds, splits.seed)
     comparison |= {"members": voters, "calibrations": calibrations}
     out.note("comparison", comparison)
     for method, held_out in found.items():
