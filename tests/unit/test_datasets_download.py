@@ -176,7 +176,9 @@ def test_part_of_another_version_starts_over(server, cache):
 
 
 @pytest.mark.parametrize(
-    "sent", [PACKED[:-9] + b"tampered!", b"<html>log in first</html>", gzip.compress(b"other"), b""]
+    "sent",
+    [PACKED[:-9] + b"tampered!", b"<html>log in first</html>", gzip.compress(b"other"), b""],
+    ids=["tampered", "login page", "other contents", "empty"],  # gzip writes the time
 )
 def test_wrong_contents(server, cache, sent):
     server.pages["/a"] = body(sent)
