@@ -100,6 +100,7 @@ def test_hover_and_zoom_in_the_browser_and_no_request(made, tmp_path):
                   r.top + canvas.clientTop + h / 2 - (y[7] / 65535 - e[1] / 2) * room,
                   Number(canvas.dataset.scale), row];
         })()"""
+        page.frame()  # the map is drawn with the first frame
         x, y, scale, row = page.run(spot)
         assert scale == 1 and row == 15  # rows count from 1
         lines = hover(page, x, y)

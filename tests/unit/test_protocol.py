@@ -93,10 +93,14 @@ def test_budgets(budgets, n, expected):
     assert resolve_budgets(budgets, n) == expected
 
 
-@pytest.mark.parametrize("budget", [0, 11, -3, 0.0, 1.5, float("nan")])
+@pytest.mark.parametrize("budget", [11, -3, 0.0, 1.5, float("nan")])
 def test_impossible_budgets(budget):
-    with pytest.raises(InputError, match="Allowed are counts from 1 to 10, or shares"):
+    with pytest.raises(InputError, match="Allowed are counts from 1 to 10"):
         resolve_budgets([budget], 10)
+
+
+def test_no_labels_are_for_clustering():
+    assert resolve_budgets([0, 3], 10) == [0, 3]
 
 
 def test_balanced_needs_a_label_of_each_class():
