@@ -264,7 +264,7 @@ def test_adapter_modes(mode, name):
     if data.task == "classification":
         assert out.proba.shape == (3040, 2) and out.proba_new.shape == (200, 2)
         error = (out.labels_new != data.y[new]).mean()
-        # Global guesses at 0.5 or near it with 40 labels; so few points leave the partition noisy.
+        # A guard against breakage, not a figure: 3000 points leave the partition noisy (0.25 seen).
         assert error < {"global": 0.5, "clairvoyant": 1e-9, "ssl": 0.35}[mode]
     else:
         assert ((out.labels_new - data.y[new]) ** 2).mean() < data.y.var()
