@@ -16,6 +16,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import peers
 
 from fewfold.datasets import load
 from fewfold.diffusion import diffuse, extend_labels, image_graph_settings
@@ -47,19 +48,15 @@ def build(X, settings, name):
     return graph
 
 
-def errors_of(W, y, order, budgets, evaluated, **options):
-    """Return error in % per budget and trial on the evaluated rows that are not labelled."""
+def diffused(W, y, **options):
+    """Return a function (labelled rows) -> labels of all rows, -1 where no label reaches."""
     n_classes = int(y.max()) + 1
-    table = np.empty((len(budgets), len(order)))
-    for b, budget in enumerate(budgets):
-        for t, rows in enumerate(order):
-            labeled = rows[:budget]
-            proba, scores = diffuse(W, labeled, y[labeled], n_classes, **options)
-            predicted = np.where(scores.is_reached, proba.argmax(axis=1), -1)
-            mask = evaluated.copy()
-            mask[labeled] = False
-            table[b, t] = 100 * np.mean(predicted[mask] != y[mask])
-    return table
+
+    def label(labeled):
+        proba, scores = diffuse(W, labeled, y[labeled], n_classes, **options)
+        return np.where(scores.is_reached, proba.argmax(axis=1), -1)
+
+    return label
 
 
 def report(title, budgets, table, seconds=None):
@@ -69,63 +66,35 @@ def report(title, budgets, table, seconds=None):
     say(f"  {title}: " + ", ".join(cells) + ("" if seconds is None else f"  ({seconds:.1f} s)"))
 
 
-def scikit_learn_spreading(X, y, order, budgets, evaluated):
-    """Return the error of scikit-learn's LabelSpreading, k-NN kernel, same draws.
-
-    Its graph is the same for every draw, so it is built once, by scikit-learn's own search.
-    """
-    from sklearn.neighbors import NearestNeighbors
-    from sklearn.semi_supervised import LabelSpreading
-
-    graph = NearestNeighbors(n_neighbors=7).fit(X).kneighbors_graph(X, mode="connectivity")
-    table = np.empty((len(budgets), len(order)))
-    for b, budget in enumerate(budgets):
-        for t, rows in enumerate(order):
-            known = np.full(len(y), -1)
-            known[rows[:budget]] = y[rows[:budget]]
-            model = LabelSpreading(kernel=lambda a, b: graph, max_iter=200)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model.fit(X, known)
-            mask = evaluated.copy()
-            mask[rows[:budget]] = False
-            table[b, t] = 100 * np.mean(model.transduction_[mask] != y[mask])
-    return table
-
-
 def compare(name, X, y, settings, budgets, trials, test_mask=None, seed=0):
-    """Print invariant graph, Euclidean graph and scikit-learn on the same draws."""
+    """Print invariant graph, Euclidean graph, graphlearning and scikit-learn on the same draws."""
     order, budgets = make_draws(
         y, draw="balanced", budgets=budgets, trials=trials, seed=seed, dataset=name,
         test_mask=test_mask,
     )  # fmt: skip
     evaluated = np.ones(len(y), bool) if test_mask is None else test_mask
+
+    def run(title, label):
+        start = time.perf_counter()
+        table = peers.error_table(label, y, order, budgets, evaluated)
+        report(title, budgets, table, time.perf_counter() - start)
+
     graph = build(X, settings, "invariant")
-    start = time.perf_counter()
-    report("Poisson, invariant graph", budgets, errors_of(graph.W, y, order, budgets, evaluated),
-           time.perf_counter() - start)  # fmt: skip
-    report("spreading, invariant graph", budgets,
-           errors_of(graph.W, y, order, budgets, evaluated, method="spreading"))  # fmt: skip
+    run("Poisson, invariant graph", diffused(graph.W, y))
+    run("spreading, invariant graph", diffused(graph.W, y, method="spreading"))
     plain = build(X, GraphSettings(), "Euclidean")
-    report("Poisson, Euclidean graph", budgets, errors_of(plain.W, y, order, budgets, evaluated))
-    report("scikit-learn LabelSpreading", budgets,
-           scikit_learn_spreading(X, y, order, budgets, evaluated))  # fmt: skip
+    run("Poisson, Euclidean graph", diffused(plain.W, y))
+    run("graphlearning Poisson", peers.graphlearning(X, y))
+    run("scikit-learn LabelSpreading", peers.scikit_learn_spreading(X, y))
 
 
 def mnist(trials):
     start = time.perf_counter()
     data = load("mnist")
     say(f"MNIST, test images in the graph (read in {clock(start)})")
-    y = data.y
-    order, budgets = make_draws(
-        y, draw="balanced", budgets=[10, 100, 600, 1000], trials=trials, seed=0,
-        dataset="mnist", test_mask=data.test_mask,
-    )  # fmt: skip
-    graph = build(data.X, image_graph_settings((28, 28)), "invariant")
-    begun = time.perf_counter()
-    table = errors_of(graph.W, y, order, budgets, data.test_mask)
-    report("Poisson, test error", budgets, table, time.perf_counter() - begun)
-    say(f"  whole: {clock(start)} for {trials * len(budgets)} draws")
+    compare("mnist", data.X, data.y, image_graph_settings((28, 28)), [10, 100, 600, 1000], trials,
+            data.test_mask)  # fmt: skip
+    say(f"  whole: {clock(start)}")
 
 
 def inductive(trials):

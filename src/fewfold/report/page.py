@@ -9,7 +9,7 @@ from importlib import resources
 
 import numpy as np
 
-from fewfold.report import _svg, curves, findings, maps, pictures, rulegraph, samples, tables
+from fewfold.report import _svg, curves, findings, graphs, maps, pictures, rulegraph, samples, tables
 from fewfold.report.content import DatasetView, PredictionView, ReportContent, check
 
 WIDE, NARROW = 1000, 350  # a figure is drawn twice: small text would be lost on a phone
@@ -115,6 +115,7 @@ def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) ->
         "headline": headline,
         "leaders": found,
         "panels": _panels(content, name, found),
+        "graphs": graphs.by_graph(content, name),
         "facts": tables.facts(view) if view else [],
         "figures": [_figure(f) for f in content.extra_figures if f.dataset == name],
         "skipped": [(m, reason) for d, m, reason in content.skipped if d == name],
