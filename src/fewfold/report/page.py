@@ -9,7 +9,17 @@ from importlib import resources
 
 import numpy as np
 
-from fewfold.report import _svg, curves, findings, graphs, maps, pictures, rulegraph, samples, tables
+from fewfold.report import (
+    _svg,
+    curves,
+    findings,
+    graphs,
+    maps,
+    pictures,
+    rulegraph,
+    samples,
+    tables,
+)
 from fewfold.report.content import DatasetView, PredictionView, ReportContent, check
 
 WIDE, NARROW = 1000, 350  # a figure is drawn twice: small text would be lost on a phone
