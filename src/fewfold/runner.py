@@ -22,6 +22,9 @@ _EXCEPTION = re.compile(
     r"^(?!WorkflowError|CalledProcessError|RuleException)[\w.]*(Error|Exception): "
 )
 _TOTAL = re.compile(r"^total\s+(\d+)")
+# What fewfold.artifacts says of a stage file that cannot be used.
+_UNUSABLE = re.compile(r"^(.*?\.h5) .*Delete it and run again: rule \w+ makes it anew\.$")
+_PART = re.compile(r"^\..*\.(\d+)\.part$")
 
 
 class RunFailed(FewfoldError, RuntimeError):
@@ -100,6 +103,48 @@ def _clear_stale_locks(folder):
     return len(stale)
 
 
+def remove_dead_parts(directory: Path) -> int:
+    """Remove the unfinished files of jobs of this machine that were killed; return how many.
+
+    Their names hold the number of the process that wrote them; those of living ones stay.
+    """
+    import psutil
+
+    dead = [
+        path
+        for path in (directory / "results").rglob(".*.part")
+        if (match := _PART.match(path.name)) and not psutil.pid_exists(int(match[1]))
+    ]
+    for path in dead:
+        path.unlink(missing_ok=True)
+    return len(dead)
+
+
+def set_aside(directory: Path, errors: list[str]) -> list[Path]:
+    """Rename stage files that a job found damaged, so that the next run makes them anew.
+
+    Only files below ``results`` are touched, and a damaged file in the cache between runs that
+    they link to. Nothing is deleted.
+    """
+    moved = []
+    results = Path(os.path.abspath(directory / "results"))
+    for error in errors:
+        match = _UNUSABLE.match(error)
+        path = Path(os.path.abspath(directory / match[1])) if match else None
+        if path is None or not path.is_relative_to(results) or not os.path.lexists(path):
+            continue
+        if path.is_symlink():
+            cached = path.resolve()
+            cache = os.environ.get("SNAKEMAKE_OUTPUT_CACHE")
+            if cache and cached.is_relative_to(Path(cache).resolve()):
+                os.replace(cached, f"{cached}.damaged")
+            path.unlink()
+        else:
+            os.replace(path, f"{path}.damaged")
+        moved.append(path)
+    return moved
+
+
 def snakemake_command(*, cores, configfiles=(), directory=None, profile=None, targets=(), extra=()):
     """Return the command line of a run."""
     root = project_root()
@@ -170,6 +215,14 @@ class _Watcher:
         return (": ".join(words) or (self.lines or ["no output"])[-1].strip()) + "."
 
 
+def _what_next(folder, errors):
+    moved = set_aside(folder, errors)
+    if moved and len(moved) == len(errors):
+        names = ", ".join(path.name for path in moved)
+        return f"That was set aside ({names}.damaged): the same command makes it anew and goes on."
+    return "What was finished stays; run again after mending it."
+
+
 def _interrupt(number, frame):
     raise KeyboardInterrupt
 
@@ -187,6 +240,8 @@ def run_snakemake(*, directory=None, echo=print, **options) -> int:
     with only_run(folder) as stale:
         if stale:
             echo("A run before this one was killed; going on where it stopped.")
+        if options.get("profile") is None:  # jobs of a cluster may still be at work elsewhere
+            remove_dead_parts(folder)
         command = snakemake_command(directory=directory, **options)
         watcher = _Watcher(echo)
         process = subprocess.Popen(
@@ -214,7 +269,7 @@ def run_snakemake(*, directory=None, echo=print, **options) -> int:
         log = folder / ".snakemake/fewfold-last.log"
         log.write_text("\n".join(watcher.lines) + "\n", encoding="utf-8")
         raise RunFailed(
-            f"The run did not finish: {watcher.reason()} What was finished stays; run again after "
-            f"mending it. Everything Snakemake said is in {log}, each job's log under logs/."
+            f"The run did not finish: {watcher.reason()} {_what_next(folder, watcher.errors)} "
+            f"Everything Snakemake said is in {log}, each job's log under logs/."
         )
     return watcher.total

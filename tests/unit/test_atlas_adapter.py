@@ -59,6 +59,21 @@ def test_kernel_stage_manifold_stage_and_estimator_agree(blobs):
     assert np.mean(one.labels_new == np.arange(40) % 4) > 0.9
 
 
+def test_encodings_of_new_rows_in_the_points_file_are_no_rows_of_the_atlas(blobs):
+    X, truth, X_new = blobs
+    labeled = np.arange(3, 43)
+    manifold = fit_manifold(X, {"n_dims": 2}, seed=5)
+    with_new = manifold | {f"code_{k}_new": v for k, v in encode(X_new, manifold).items()}
+    one, two = (
+        fit_predict(
+            Inputs(X, X_new, manifold=m), labeled, truth[labeled], n_classes=4, seed=5, settings={}
+        )
+        for m in (manifold, with_new)
+    )
+    assert np.array_equal(one.labels, two.labels)
+    assert np.array_equal(one.labels_new, two.labels_new)
+
+
 def test_two_atlases_through_the_manifold_stage(blobs):
     X, truth, X_new = blobs
     labeled = np.arange(3, 43)

@@ -8,7 +8,15 @@ import time
 import pytest
 
 from fewfold.exceptions import ConfigError
-from fewfold.runner import RunFailed, _Watcher, only_run, project_root, snakemake_command
+from fewfold.runner import (
+    RunFailed,
+    _Watcher,
+    only_run,
+    project_root,
+    remove_dead_parts,
+    set_aside,
+    snakemake_command,
+)
 
 HOLD = """
 import sys, time
@@ -160,3 +168,37 @@ def test_this_process_is_not_its_own_rival(tmp_path):
             assert stale == 1
     finally:
         os.chdir(before)
+
+
+SENTENCE = "{} is damaged: its attributes are not what was written. Delete it and run again: rule x makes it anew."  # noqa: E501
+
+
+def test_damaged_files_are_set_aside_below_results_only(tmp_path, monkeypatch):
+    run, cache = tmp_path / "run", tmp_path / "cache"
+    (run / "results/a b").mkdir(parents=True)
+    cache.mkdir()
+    monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", str(cache))
+    inside, outside = run / "results/a b/f.h5", run / "mine.h5"
+    for path in (inside, outside, tmp_path / "other.h5", cache / "deadbeef"):
+        path.write_text("x")
+    linked = run / "results/linked.h5"
+    linked.symlink_to(cache / "deadbeef")
+    said = [SENTENCE.format(p) for p in
+            ("results/a b/f.h5", "results/linked.h5", "mine.h5", "results/../../other.h5",
+             str(tmp_path / "other.h5"), "results/none.h5")]  # fmt: skip
+    assert set_aside(run, ["rule x failed", *said]) == [inside, linked]
+    assert (run / "results/a b/f.h5.damaged").exists() and not inside.exists()
+    assert (cache / "deadbeef.damaged").exists() and not os.path.lexists(linked)
+    assert outside.exists() and (tmp_path / "other.h5").exists()
+
+
+def test_unfinished_files_of_dead_processes_are_removed(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / "results").mkdir()
+    living = tmp_path / f"results/.a.h5.{os.getpid()}.part"
+    dead = tmp_path / f"results/.a.h5.{ended.pid}.part"
+    for path in (living, dead):
+        path.write_text("")
+    assert remove_dead_parts(tmp_path) == 1
+    assert living.exists() and not dead.exists()

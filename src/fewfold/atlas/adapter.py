@@ -49,8 +49,12 @@ def fit_manifold(
 
 
 def stored_code(manifold: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the encoding of the atlas's own points from the arrays of the manifold stage."""
-    code = {name[5:]: v for name, v in manifold.items() if name.startswith("code_")}
+    """Return the encoding of the atlas's own points; that of new rows has names in ``_new``."""
+    code = {
+        name[5:]: v
+        for name, v in manifold.items()
+        if name.startswith("code_") and not name.endswith("_new")
+    }
     return {name: np.asarray(value) for name, value in code.items()}
 
 
