@@ -1,13 +1,14 @@
-"""The SNE term fast: float32, row blocks that stay in cache, all cores, one pass over n^2 pairs.
+"""The SNE term fast: float32, tiles that stay in cache, all cores, each pair of points once.
 
-Write ``E_ij = exp(-|y_i - y_j|^2)``, ``Z_i = sum_j E_ij`` and ``S = P + P^T``. Then
+Write ``D_ij = |y_i - y_j|^2``, ``E = exp(-D)``, ``Z_i = sum_j E_ij`` and ``S = P + P^T``. Then
 
-    value      = sum p log p + sum_i |y_i|^2 s_i - y_i . (S Y)_i + sum_i log Z_i
-    gradient_i = 2 [ s_i y_i - (S Y)_i ] - 2 [ y_i (1 + c_i) - (E Y)_i / Z_i - (E (Y / Z))_i ]
+    value      = sum p log p + sum_{i<j} S_ij D_ij + sum_i log Z_i
+    gradient_i = 2 sum_j R_ij (y_i - y_j),    R_ij = S_ij - E_ij (1 / Z_i + 1 / Z_j)
 
-with ``c = E (1 / Z)``. Since E is symmetric, ``E (Y / Z)`` is a sum over row blocks of
-``E_block^T (Y / Z)_block``: the block's own Z is known as soon as the block is, so each entry of E
-is computed once, used three times in matrix products, and never leaves the cache.
+D, E, S and R are symmetric, so only the tiles on and above the diagonal are kept and computed. The
+first pass makes E with the sums of its rows and columns; once all Z are known, the second turns
+each tile of E into R and multiplies it by Y from both sides: two products where ``S Y``, ``E Y``
+and ``E (Y / Z)`` taken apart would be six.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.special import xlogy
 
 # Bytes of one row block of E: two blocks fit the level-2 cache of current processors.
 _BLOCK_BYTES = 2**19
+# Rows of a tile: three tiles (E, S, 1 / Z_i + 1 / Z_j) fit the level-2 cache.
+_TILE_ROWS = 250
+# Tiles of fewer rows than this in all are not worth a second thread.
+_MIN_SHARED = 800
 # A point farther than 8 units from all others gets no repulsion instead of a division by 0.
 _TINY = 1e-30
 
@@ -57,7 +63,7 @@ class DenseSNE:
 
     Notes
     -----
-    O(n^2 d) a call, 4 n^2 bytes kept (P + P^T in float32).
+    O(n^2 d) a call, 4 n^2 bytes kept (the upper halves of P + P^T and of E in float32).
 
     Examples
     --------
@@ -71,73 +77,89 @@ class DenseSNE:
     def __init__(self, P: np.ndarray, pool: ThreadPoolExecutor):
         self.pool = pool
         self.n = len(P)
-        self.S = np.add(P, P.T, dtype=np.float32)
-        self.strength = self.S.sum(axis=1, dtype=np.float64)
         self.entropy = float(xlogy(P, P).sum(dtype=np.float64))
-        self.chunks = row_chunks(self.n)
-        rows = max(8, min(256, _BLOCK_BYTES // (4 * self.n)))
-        longest = max(c.stop - c.start for c in self.chunks)
-        self.rows = min(rows, longest)
-        self._buffers = [np.empty((self.rows, self.n), np.float32) for _ in self.chunks]
+        chunks = row_chunks(self.n, _TILE_ROWS, most=1000)
+        self.tiles = [_Tile(P, a, b) for a, b in combinations_with_replacement(chunks, 2)]
+        # Neighbours in the list share rows; a job of several tiles costs one hand-over.
+        jobs = 1 if self.n < _MIN_SHARED else min(32, len(self.tiles))
+        edges = np.linspace(0, len(self.tiles), jobs + 1).astype(int)
+        self.jobs = [self.tiles[a:b] for a, b in zip(edges[:-1], edges[1:])]
 
     def __call__(self, Y: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and the gradient (n, d), both float64."""
-        n, d = Y.shape
+        d = Y.shape[1]
         Y = Y - Y.mean(axis=0)  # distances do not change, rounding errors do
+        points = _Points(Y)
+        stretch, Z = 0.0, np.full(self.n, float(self.n) if points.shift else _TINY)
+        for tile, (stretched, rows, columns) in self._all(_Tile.exponentiate, points):
+            stretch += stretched
+            Z[tile.rows] += rows
+            if columns is not None:
+                Z[tile.columns] += columns
+        inverse = (1 / Z).astype(np.float32)
+        pulled = np.zeros((self.n, d + 1))
+        for tile, (rows, columns) in self._all(_Tile.pull, points.Y1, inverse):
+            pulled[tile.rows] += rows
+            if columns is not None:
+                pulled[tile.columns] += columns
+        value = self.entropy + stretch + float(np.log(Z).sum())
+        return value, 2 * (pulled[:, d:] * Y - pulled[:, :d])
+
+    def _all(self, task, *args):
+        """Run a task on every tile; yield (tile, result) in the order of the tiles."""
+
+        def run(tiles):
+            return [(tile, task(tile, *args)) for tile in tiles]
+
+        parts = self.pool.map(run, self.jobs) if len(self.jobs) > 1 else map(run, self.jobs)
+        for part in parts:
+            yield from part
+
+
+class _Points:
+    """Float32 copies of Y in the shapes that the products need."""
+
+    def __init__(self, Y):
         norms = np.einsum("ij,ij->i", Y, Y)
-        work = _Work(Y, norms, n, d)
-        jobs = [(self, work, i) for i in range(len(self.chunks))]
-        parts = list(self.pool.map(_chunk, jobs)) if len(jobs) > 1 else [_chunk(jobs[0])]
-        back = parts[0].astype(np.float64)
-        for part in parts[1:]:
-            back += part
-        if work.shift:
-            back += (work.Y1 / work.Z[:, None]).sum(axis=0, dtype=np.float64)
-        pulled = work.SY.astype(np.float64)
-        value = self.entropy + float(self.strength @ norms - np.einsum("ij,ij->", Y, pulled))
-        value += float(np.log(work.Z).sum(dtype=np.float64))
-        # back holds E (Y / Z) and, in its last column, E (1 / Z).
-        gradient = (self.strength - 1 - back[:, d])[:, None] * Y
-        gradient += work.EY / work.Z[:, None] + back[:, :d] - pulled
-        return value, 2 * gradient
-
-
-class _Work:
-    """Float32 copies of Y in the shapes that the products need, and the outputs by row."""
-
-    def __init__(self, Y, norms, n, d):
         # Near the collapsed start E is close to 1 everywhere, and sums of E in float32 would
         # drown the small differences that matter: there E - 1 is summed instead. (Not with a point
         # far out, whose own small sum would drown in turn.)
         self.shift = bool(norms.mean() < 0.25 and norms.max() < 4)
-        Y32 = Y.astype(np.float32)
-        norms = np.einsum("ij,ij->i", Y32, Y32)
-        ones = np.ones(n, np.float32)
+        Y = Y.astype(np.float32)
+        norms = np.einsum("ij,ij->i", Y, Y)
+        ones = np.ones(len(Y), np.float32)
         # left @ right = 2 y_i.y_j - |y_i|^2 - |y_j|^2: minus the squared distance in one product.
-        self.left = np.column_stack([2 * Y32, -norms, ones])
-        self.right = np.ascontiguousarray(np.column_stack([Y32, ones, -norms]).T)
-        self.Y1 = np.column_stack([Y32, ones])
-        self.SY = np.empty((n, d), np.float32)
-        self.EY = np.empty((n, d), np.float32)
-        self.Z = np.empty(n)
+        self.left = np.column_stack([2 * Y, -norms, ones])
+        self.right = np.ascontiguousarray(np.column_stack([Y, ones, -norms]).T)
+        self.Y1 = np.column_stack([Y, ones])
 
 
-def _chunk(job):
-    sne, work, number = job
-    chunk, buffer = sne.chunks[number], sne._buffers[number]
-    d = work.SY.shape[1]
-    np.matmul(sne.S[chunk], work.Y1[:, :d], out=work.SY[chunk])
-    back = np.zeros((sne.n, d + 1), np.float32)
-    for start in range(chunk.start, chunk.stop, sne.rows):
-        rows = slice(start, min(start + sne.rows, chunk.stop))
-        E = buffer[: rows.stop - rows.start]
-        np.matmul(work.left[rows], work.right, out=E)
-        np.exp(E, out=E)
-        E.reshape(-1)[start :: sne.n + 1][: len(E)] = 0  # no point is its own neighbour
-        if work.shift:
-            E -= 1
-        sums = E @ work.Y1
-        work.EY[rows] = sums[:, :d]  # the rows of Y sum to 0, so the shift does not change it
-        work.Z[rows] = sums[:, d] + (float(sne.n) if work.shift else _TINY)
-        back += E.T @ (work.Y1[rows] / work.Z[rows, None]).astype(np.float32)
-    return back
+class _Tile:
+    """The pairs of two ranges of points: S, and E that becomes R."""
+
+    def __init__(self, P, rows, columns):
+        self.rows, self.columns = rows, columns
+        self.diagonal = rows == columns
+        self.S = np.add(P[rows, columns], P[columns, rows].T, dtype=np.float32)
+        self.E = np.empty_like(self.S)
+
+    def exponentiate(self, points):
+        """Make E; return sum S D and the sums of the rows and columns of E (or of E - 1)."""
+        from fewfold.mbed._tiles import LOWEST, exponentiate
+
+        E = np.matmul(points.left[self.rows], points.right[:, self.columns], out=self.E)
+        rows, columns = np.empty((2, max(E.shape)), np.float32)
+        rows, columns = rows[: E.shape[0]], columns[: E.shape[1]]
+        if self.diagonal:
+            np.fill_diagonal(E, LOWEST)  # no point is its own neighbour
+        stretched = exponentiate(E, self.S, np.float32(points.shift), rows, columns)
+        return (stretched / 2, rows, None) if self.diagonal else (stretched, rows, columns)
+
+    def pull(self, Y1, inverse):
+        """Turn E into R; return its products with (Y, 1) for the rows and for the columns."""
+        from fewfold.mbed._tiles import repel
+
+        R = self.E
+        repel(R, self.S, inverse[self.rows], inverse[self.columns])
+        rows = R @ Y1[self.columns]
+        return rows, None if self.diagonal else R.T @ Y1[self.rows]
