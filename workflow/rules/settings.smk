@@ -119,6 +119,9 @@ def neighbor_tiles(wildcards):
 # --- Manifolds, kernels, training
 
 
+# A new entry in the table of parts changes no result of the others; their modules count.
+TABLE = ("fewfold.plan.parts",)
+
 # Keys of an entry that name other entries, or that only decide how the work is cut.
 REFERENCE_KEYS = ("graph", "manifold", "kernel", "learner", "type", "tile_rows")
 
@@ -143,7 +146,7 @@ def manifold_settings(wildcards):
 
 def manifold_code(wildcards):
     kind = config["manifolds"][wildcards.manifold]["type"]
-    return code_of("fit_manifold", MANIFOLDS[kind].module)
+    return code_of("fit_manifold", MANIFOLDS[kind].module, leave_out=TABLE)
 
 
 def kernel_inputs(wildcards):
@@ -170,7 +173,7 @@ def kernel_settings(wildcards):
 
 def kernel_code(wildcards):
     kind = config["kernels"][wildcards.kernel]["type"]
-    return code_of("compute_kernel_tile", KERNELS[kind].module)
+    return code_of("compute_kernel_tile", KERNELS[kind].module, leave_out=TABLE)
 
 
 def kernel_tiles(wildcards):
@@ -213,7 +216,7 @@ def training_settings(wildcards):
 
 def training_code(wildcards):
     learner = config["methods"][wildcards.method]["learner"]
-    return code_of("train_method", LEARNERS[learner].module)
+    return code_of("train_method", LEARNERS[learner].module, leave_out=TABLE)
 
 
 # --- Tables
@@ -295,7 +298,8 @@ def figure_settings(wildcards):
 
 def figure_code(wildcards):
     learner = LEARNERS[config["methods"][wildcards.method]["learner"]]
-    return code_of("draw_figures", learner.module, learner.figures.split(":")[0])
+    modules = learner.module, learner.figures.split(":")[0]
+    return code_of("draw_figures", *modules, leave_out=TABLE)
 
 
 def report_files():

@@ -70,6 +70,7 @@ KERNEL = ("kernels", ())
 MANIFOLDS = {
     "eigenbasis": Part("fewfold.eigenbasis_stage:fit_manifold", (GRAPH,)),
     "atlas": Part("fewfold.atlas.stage:fit_manifold", may=("graphs",), encodes=True),
+    "embedding": Part("fewfold.embeddings:fit_manifold"),
 }
 
 KERNELS = {
@@ -83,6 +84,8 @@ LEARNERS = {
     "knn": Part("fewfold.learners:knn", tasks=BOTH),
     "linear_svm": Part("fewfold.learners:linear_svm"),
     "svm": Part("fewfold.learners:kernel_svm", (KERNEL,)),
+    "feature_svm": Part("fewfold.feature_machines:feature_svm"),
+    "embedded": Part("fewfold.embeddings:fit_predict", (("manifolds", ("embedding",)),)),
     "label_spreading": Part("fewfold.learners:label_spreading"),
     "diffusion": Part("fewfold.diffusion:fit_predict", (GRAPH,)),
     "eigenbasis": Part("fewfold.eigenbasis:fit_predict", (("manifolds", ("eigenbasis",)),)),
