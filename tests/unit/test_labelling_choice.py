@@ -148,6 +148,20 @@ def test_warnings():
     part = np.array([0, 0, 0, 1, 1, 0, 0])
     assert warnings_.unlabelled_components(part, y)[0]["rows"] == [3, 4]
     assert warnings_.unlabelled_components(np.zeros(7), y) == []
+
+
+def test_rows_off_the_labelled_ones_are_named_only_if_they_are_many():
+    rng = np.random.default_rng(0)
+    scales, y = rng.uniform(1, 2, 1000), np.full(1000, -1)
+    y[:100] = 0
+    assert warnings_.off_the_labelled(scales, y) == []  # drawn alike
+    scales[900:] += 5
+    found = warnings_.off_the_labelled(scales, y)
+    assert set(found[0]["rows"]) >= set(range(900, 1000))
+    assert "drifted" in found[0]["text"]
+    scales[0] = 20  # a labelled row lies farther out still
+    assert warnings_.off_the_labelled(scales, y) == []
+    assert warnings_.off_the_labelled(scales, np.full(1000, -1)) == []
     wrong = warnings_.suspected_labels(
         [0, 1, 2],
         y,

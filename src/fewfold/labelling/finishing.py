@@ -91,6 +91,7 @@ def finish(material: Material, *, abstain=None) -> Finished:
     warnings = [*material.table["warnings"], *notes["warnings"]]
     if notes["task"] == "classification":
         warnings += warnings_.unlabelled_components(material.graph.component, truth.y)
+        warnings += warnings_.off_the_labelled(material.graph.scales, truth.y)
         warnings += warnings_.skewed_labels(truth.y, answer["label"], material.classes)
     if notes["status"] != "ok":
         warnings.append(warnings_.note("fit", f"{notes['method']}: {notes['status']}."))

@@ -9,6 +9,7 @@ from scipy import sparse
 LISTED = 20
 SUSPICION = 0.9
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
+DRIFT_SHARE = 0.05
 
 
 def note(kind: str, text: str, rows=()) -> dict:
@@ -77,6 +78,37 @@ def unlabelled_components(component, y) -> list[dict]:
             "no label reaches",
             f"{len(rows)} rows lie in {len(lost)} {words} of the data without any label "
             f"({_rows_words(rows)}); what is said of them is a guess. Label one row of each.",
+            rows,
+        )
+    ]
+
+
+def off_the_labelled(scales, y) -> list[dict]:
+    """Unlabelled rows in thinner places than any labelled row: the labels do not speak for them.
+
+    Were the labelled rows drawn from all, m of them would leave about one row in m + 1 beyond
+    their thinnest; five times that share, and five in a hundred, is a drift.
+
+    Parameters
+    ----------
+    scales : array of shape (n,)
+        Each row's distance to its last neighbour in the graph.
+    y : int array of shape (n,)
+    """
+    scales, known = np.asarray(scales), np.asarray(y) >= 0
+    if not known.any() or known.all():
+        return []
+    rows = np.flatnonzero(~known & (scales > scales[known].max()))
+    share = len(rows) / np.sum(~known)
+    if share <= max(DRIFT_SHARE, 5 / (known.sum() + 1)):
+        return []
+    rows = rows[np.argsort(-scales[rows], kind="stable")]
+    return [
+        note(
+            "off the labelled rows",
+            f"{len(rows)} rows ({100 * share:.0f} % of those without a label) lie farther from "
+            f"their neighbours than any labelled row does ({_rows_words(rows)}): the data have "
+            "drifted, and the expected error does not speak for these rows. Label some of them.",
             rows,
         )
     ]

@@ -24,6 +24,7 @@ SECTIONS = {
     "manifolds": "Models of the data's shape, learnt without labels.",
     "kernels": "Kernel matrices, computed in tiles of rows and kept in HDF5.",
     "methods": "A learner and the graph, manifold or kernel it works on.",
+    "label": "Written by `fewfold label` for its own rules; other runs leave it out.",
 }
 
 
@@ -72,7 +73,9 @@ def reference(schema: dict) -> str:
     for section, words in SECTIONS.items():
         lines += [f"## {section}", "", words, ""]
         node = resolve(schema, schema["properties"][section])
-        entry = node if section == "run" else resolve(schema, node["additionalProperties"])
+        entry = (
+            node if section in ("run", "label") else resolve(schema, node["additionalProperties"])
+        )
         if "allOf" not in entry:
             lines += [*table(schema, entry), ""]
             continue
