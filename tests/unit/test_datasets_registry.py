@@ -95,6 +95,14 @@ def test_bad_options(name, options, words):
             function(name, **options)
 
 
+def test_noise_is_a_share_of_the_range():
+    plain, loud = load("digits"), load("digits", noise=0.25, seed=1)
+    added = loud.X - plain.X
+    assert added.std() == pytest.approx(0.25 * 16, rel=0.02) and abs(added.mean()) < 0.05
+    np.testing.assert_array_equal(loud.y, plain.y)
+    np.testing.assert_array_equal(loud.X, load("digits", noise=0.25, seed=1).X)
+
+
 def test_resize_by_area():
     image = np.arange(12.0).reshape(1, 12)
     assert np.allclose(resize_images(image, (3, 4), (3, 4)), image)

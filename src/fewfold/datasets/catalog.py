@@ -62,10 +62,11 @@ def load(name: str, **options: Any) -> Dataset:
     **options
         Published sets take ``part`` ('all', 'train', 'test'), ``classes`` (names to keep),
         ``n_samples`` (non-test rows to keep at random), ``seed``, ``merge`` (groups of classes
-        to put together) and, for images, ``image_size`` and ``rotated`` (each image turned by a
-        random angle); newsgroups also its tokeniser's options. Generators take ``n_samples``,
-        ``n_test``, ``seed`` and their own. ``file`` takes ``path``, ``target`` and the
-        other options of ``fewfold.datasets.tables.load_file``.
+        to put together), ``noise`` (s.d. of Gaussian noise as a share of the range of values)
+        and, for images, ``image_size`` and ``rotated`` (each image turned by a random angle);
+        newsgroups also its tokeniser's options. Generators take ``n_samples``, ``n_test``,
+        ``seed`` and their own. ``file`` takes ``path``, ``target`` and the other options of
+        ``fewfold.datasets.tables.load_file``.
 
     Returns
     -------

@@ -25,11 +25,13 @@ class Selection:
     image_size: tuple[int, int] | None = None
     rotated: bool = False
     merge: tuple[tuple[str, ...], ...] | None = None
+    noise: float = 0.0
 
     @staticmethod
     def known(entry: Entry) -> list[str]:
         """Names of the options that fit a dataset."""
         common = ["part", "classes", "n_samples", "seed", "merge"]
+        common += [] if entry.sparse else ["noise"]
         return [*common, "image_size", "rotated"] if entry.image_shape else common
 
     @classmethod
@@ -73,6 +75,11 @@ class Selection:
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
             raise InputError(
                 f"dataset {name}: n_samples={n!r}; allowed: a whole number of at least 1."
+            )
+        if isinstance(self.noise, bool) or not 0 <= self.noise <= 10:
+            raise InputError(
+                f"dataset {name}: noise={self.noise!r}; allowed: a share of the range of values, "
+                "from 0 up (0.1: a standard deviation of a tenth of it)."
             )
         size = self.image_size
         if size is not None and (len(size) != 2 or not all(1 <= s <= 512 for s in size)):
@@ -125,12 +132,21 @@ class Selection:
             data = replace(data, X=rotated_images(data.X, data.image_shape, self.seed))
         if self.merge is not None:
             data = _merged(data, self.merge)
+        if self.noise:
+            data = replace(data, X=noisy(data.X, self.noise, self.seed))
         return data
 
     @property
     def n_classes(self) -> int:
         """Classes of the selection, merged ones counted once."""
         return len(self.class_codes()) if self.merge is None else len(self.merge)
+
+
+def noisy(X: np.ndarray, noise: float, seed: int) -> np.ndarray:
+    """Add Gaussian noise whose standard deviation is a share of the range of all values."""
+    X = np.asarray(X, dtype=np.float32)
+    spread = noise * float(X.max() - X.min())
+    return X + np.float32(spread) * np.random.default_rng(seed).standard_normal(X.shape, np.float32)
 
 
 def _merged(data: Dataset, groups) -> Dataset:
