@@ -34,12 +34,12 @@ def toy(tmp_path, monkeypatch):
         for name, text in SOURCES.items():
             (folder / name).write_text(changed.get(name.removesuffix(".py"), text))
         importlib.invalidate_caches()
-        for cached in ("_source", "_is_module", "_tree", "_module_digest", "_imports"):
+        for cached in ("_source", "_file_of", "_tree", "_module_digest", "_imports"):
             getattr(provenance, cached).cache_clear()
         return provenance.code_digest(*(f"fewfold.toy.{n}" for n in names))
 
     yield digest
-    for cached in ("_source", "_is_module", "_tree", "_module_digest", "_imports"):
+    for cached in ("_source", "_file_of", "_tree", "_module_digest", "_imports"):
         getattr(provenance, cached).cache_clear()
     for name in [n for n in sys.modules if n.startswith("fewfold.toy")]:
         del sys.modules[name]
