@@ -1,15 +1,15 @@
 """The deformed kernel: closed form, dense formula, positive semidefinite, low rank, graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.invariance.blocks import block_factors, block_system
 from fewfold.invariance.deformed import (
     BaseKernel,
-    block_coefficients,
-    block_factors,
-    block_system,
     deformed_kernel,
     lowrank_root,
     sparse_coefficients,
@@ -29,6 +29,7 @@ from fewfold.invariance.solver import (
     make_solver,
 )
 from fewfold.transforms import get_transform, virtual_samples
+from fewfold.transforms.symmetry import ring_symmetry
 
 
 def ring_nodes(n=7, step=45, seed=0):
@@ -164,21 +165,58 @@ def test_block_pieces_agree_with_their_dense_forms():
     for i in range(5):
         G[8 * i : 8 * i + 8, 7 * i : 7 * i + 7] = factors[i]
     K = kernel(nodes.V, nodes.V).astype(float)
-    system = block_system(kernel, nodes.V, factors)
-    np.testing.assert_allclose(np.tril(system), np.tril(G.T @ K @ G), atol=1e-6)
-    T = block_coefficients(system, factors, K[nodes.keep], 3.0, nodes.keep)
+    made = block_system(kernel, nodes.V, L, nodes.keep, K[nodes.keep])
+    np.testing.assert_allclose(np.tril(made.systems[0]), np.tril(G.T @ K @ G), atol=1e-6)
     expected = np.linalg.inv(np.eye(40) + 3 * G @ G.T @ K)[:, nodes.keep]
-    np.testing.assert_allclose(T, expected, atol=1e-5)
+    np.testing.assert_allclose(made.coefficients(3.0), expected, atol=1e-5)
+    taken = (K - K @ expected_all(G, K))[np.ix_(nodes.keep, nodes.keep)]
+    np.testing.assert_allclose(made.correction(3.0), taken, atol=1e-5)
+
+
+def expected_all(G, K):
+    return np.linalg.inv(np.eye(len(K)) + 3 * G @ G.T @ K)
+
+
+@pytest.mark.parametrize(("step", "order"), [(15, 4), (45, 4), (90, 2), (60, 2)])
+@pytest.mark.parametrize("identity", [0.0, 180.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sectors_of_a_ring_give_what_the_whole_gives(step, order, identity, dtype):
+    X = np.random.default_rng(3).random((6, 25))
+    ring = get_transform("rotation", step=step)
+    copies = virtual_samples(X, (5, 5), ring)
+    assert ring_symmetry(copies, (5, 5)) % order == 0
+    m = ring.n_copies
+    keep = np.arange(6) * m + ring.grid.index(identity)
+    L, V = orbit_laplacians(copies, ring.edges()), copies.reshape(-1, 25)
+    kernel = BaseKernel("rbf", 0.4)
+    K_keep = kernel(V[keep], V)
+    whole = block_system(kernel, V, L, keep, K_keep)
+    parted = block_system(kernel, V, L, keep, K_keep, order=order, dtype=dtype)
+    assert parted.order == order and len(parted.systems[0]) <= len(whole.systems[0]) / order
+    for strength in (0.0, 5.0, 300.0):
+        np.testing.assert_allclose(
+            parted.coefficients(strength), whole.coefficients(strength), atol=1e-4
+        )
+        np.testing.assert_allclose(
+            parted.correction(strength), whole.correction(strength), atol=1e-5
+        )
+
+
+def test_a_kernel_of_ones_own_is_not_taken_for_symmetric():
+    nodes = ring_nodes(4)
+    weights = np.arange(25.0)
+    nodes = replace(nodes, order=4)
+    kernel = BaseKernel(lambda A, B: (A * weights) @ (B * weights).T)
+    rows = BlockSolver(nodes, kernel).deform(10.0).rows(nodes.V)
+    wanted = dense(nodes, kernel, 10.0, nodes.V)
+    np.testing.assert_allclose(rows, wanted, atol=1e-3 * np.abs(wanted).max())
 
 
 def test_float32_systems_are_close_to_float64():
     nodes, kernel = ring_nodes(10), BaseKernel("rbf", 0.3)
-    factors = block_factors(nodes.blocks)
     K_keep = kernel(nodes.V[nodes.keep], nodes.V)
     single, double = (
-        block_coefficients(
-            block_system(kernel, nodes.V, factors, t), factors, K_keep, 100.0, nodes.keep
-        )
+        block_system(kernel, nodes.V, nodes.blocks, nodes.keep, K_keep, dtype=t).coefficients(100.0)
         for t in (np.float32, np.float64)
     )
     np.testing.assert_allclose(single, double, atol=1e-3 * np.abs(double).max())

@@ -5,61 +5,31 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.invariance.deformed import BaseKernel
-from fewfold.invariance.graphs import data_laplacian, knn_laplacian, orbit_laplacians
+from fewfold.invariance.graphs import (
+    data_laplacian,
+    knn_laplacian,
+    orbit_laplacians,
+    powered,
+)
 from fewfold.invariance.machines import fit_pair_machines
-from fewfold.invariance.selection import WIDTHS, Choice, penalty_scale, search
+from fewfold.invariance.samples import HiddenParameter, copies_of, default_transform, read_labels
+from fewfold.invariance.selection import (
+    STRENGTHS,
+    WIDTHS,
+    Choice,
+    middle,
+    penalty_scale,
+    search,
+)
 from fewfold.invariance.solver import SOLVERS, Nodes, make_solver
 from fewfold.kernels import median_gamma
-from fewfold.transforms import get_transform, virtual_samples
+from fewfold.transforms.symmetry import ring_symmetry
 
-UNLABELLED = -1
 GRAPHS = ("orbit", "knn")
-
-
-def read_labels(y, name: str):
-    """Return classes, labelled rows and their codes; ``y == -1`` (numbers) is unlabelled."""
-    check_classification_targets(y)
-    y = np.asarray(y)
-    known = y != UNLABELLED if np.issubdtype(y.dtype, np.number) else np.ones(len(y), bool)
-    classes = np.unique(y[known])
-    if len(classes) < 2:
-        raise InputError(
-            f"{name} needs labels of 2 classes or more, found {len(classes)} class. "
-            "Give labelled points of each class; -1 marks unlabelled ones."
-        )
-    labelled = np.flatnonzero(known)
-    return classes, labelled, np.searchsorted(classes, y[labelled])
-
-
-def default_transform(transform, image_shape):
-    """Return the transform asked for; by default rotation of images, jitter of other rows."""
-    if transform is not None:
-        return get_transform(transform)
-    return get_transform("jitter" if image_shape is None else "rotation")
-
-
-class HiddenParameter:
-    """A constructor argument that scikit-learn would take for a method, were it an attribute.
-
-    Estimators with an attribute ``transform`` count as transformers: pipelines would offer to
-    transform, and check_estimator would try. The value is in ``get_params()``.
-    """
-
-    def __set_name__(self, owner, name):
-        self.name = name
-
-    def __set__(self, instance, value):
-        vars(instance)[self.name] = value
-
-    def __get__(self, instance, owner=None):
-        raise AttributeError(
-            f"{self.name!r} is a parameter, not a method: read get_params()[{self.name!r}]."
-        )
 
 
 class InvariantSVC(ClassifierMixin, BaseEstimator):
@@ -76,11 +46,13 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         steps of 15 degrees for images, "jitter" for other rows.
     image_shape : tuple of int, optional
         Shape of one row: (height, width[, channels]) or (length,).
-    deformation : float or sequence
+    deformation : float or sequence, optional
         Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain machine. Several are a
-        choice for ``cv``; without it the first is taken.
+        choice for ``cv``; without it the middle one is taken. Default: 10, 100, 1000.
     data_deformation : float or sequence
         Strength of the data graph over unlabelled and labelled rows; 0 ignores unlabelled rows.
+    data_power : {1, 2, 3}
+        Power of the data graph's Laplacian: functions are the smoother.
     kernel : {"rbf", "linear"} or callable
         The kernel that is deformed; a function ``(A, B) -> matrix`` is any other.
     gamma : float, optional
@@ -97,10 +69,12 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         rows given to fit. Default: 10 nearest neighbours; for images in the least distance over
         the copies of one of the two.
     cv : int, optional
-        Choose ``gamma`` and ``C``, where None, by this many folds of the labelled rows.
+        Choose ``gamma`` and ``C``, where None, and the strengths, where several, by this many
+        folds of the labelled rows.
     solver : {"auto", "exact", "lowrank"}
     n_landmarks : int
-        Of the low-rank solver, taken when the nodes are above about 20 000.
+        Of the low-rank solver, taken when the nodes are above about 20 000 (40 000 for turns of
+        square images that quarter turns are among).
     random_state : int, RandomState or None
 
     Attributes
@@ -137,8 +111,9 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         transform=None,
         image_shape=None,
         *,
-        deformation=1000.0,
+        deformation=None,
         data_deformation=0.0,
+        data_power=2,
         kernel="rbf",
         gamma=None,
         C=None,
@@ -154,6 +129,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         self.image_shape = image_shape
         self.deformation = deformation
         self.data_deformation = data_deformation
+        self.data_power = data_power
         self.kernel = kernel
         self.gamma = gamma
         self.C = C
@@ -175,7 +151,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         """
         return {name: vars(self)[name] for name in self._get_param_names()}
 
-    def fit(self, X, y) -> InvariantSVC:
+    def fit(self, X, y, copies=None) -> InvariantSVC:
         """Fit to the labelled rows' copies and, with a data graph, to the unlabelled rows.
 
         Parameters
@@ -183,6 +159,9 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Labels; -1 = unlabelled.
+        copies : array of shape (n_labelled, n_copies, n_features), optional
+            What `fewfold.transforms.virtual_samples` returned for the labelled rows, if it was
+            called already.
 
         Returns
         -------
@@ -192,7 +171,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         self._check_options()
         self.classes_, labelled, codes = read_labels(y, type(self).__name__)
         seed = _seed(self.random_state)
-        nodes = self._nodes(X, labelled)
+        nodes = self._nodes(X, labelled, copies)
         self.n_nodes_ = len(nodes.V)
         self.choice_, self.deformed_ = self._choose(nodes, X[labelled], codes, seed)
         self.machine_ = fit_pair_machines(
@@ -251,9 +230,9 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
     def _shares(self, X):
         return self.machine_.shares(self.deformed_.rows(X, self.machine_.coefficients))
 
-    def _nodes(self, X, labelled) -> Nodes:
+    def _nodes(self, X, labelled, copies) -> Nodes:
         transform = default_transform(vars(self)["transform"], self.image_shape)
-        copies = virtual_samples(X[labelled], self.image_shape, transform)
+        copies = copies_of(X[labelled], self.image_shape, transform, copies)
         n, m, d = copies.shape
         keep = np.arange(n) * m + transform.identity
         V = copies.reshape(n * m, d)
@@ -272,7 +251,8 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
             place[labelled] = keep
             place[rest] = n * m + np.arange(len(rest))
             data = self._data_laplacian(X, transform, place, len(V))
-        return Nodes(V, keep, blocks, L, data)
+        order = ring_symmetry(copies, self.image_shape, transform.topology)
+        return Nodes(V, keep, blocks, L, data, order)
 
     def _data_laplacian(self, X, transform, place, n_nodes):
         """Return the data graph's Laplacian, its rows moved to their places among the nodes."""
@@ -292,7 +272,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
             raise InputError(
                 f"data_graph has shape {W.shape}, X has {len(X)} rows. Give a graph of the rows."
             )
-        L = sparse.coo_array(data_laplacian(W))
+        L = sparse.coo_array(powered(data_laplacian(W), self.data_power))
         rows, columns = L.coords
         return sparse.csr_array((L.data, (place[rows], place[columns])), shape=(n_nodes, n_nodes))
 
@@ -306,7 +286,7 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         width = median_gamma(nodes.V)
         only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
         gammas = [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
-        strengths = _strengths(self.deformation)
+        strengths = self._copy_strengths()
         data_strengths = _strengths(self.data_deformation)
         if self.cv is not None:
             grid = {
@@ -318,10 +298,14 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
             found = search(solver_for, codes, grid, n_folds=self.cv, seed=seed)
             if found is not None:
                 return found
-        gamma = gammas[0] if only else WIDTHS[1] * width
-        deformed = solver_for(gamma).deform(strengths[0], data_strengths[0])
+        gamma = middle(gammas)
+        strength, data_strength = middle(strengths), middle(data_strengths)
+        deformed = solver_for(gamma).deform(strength, data_strength)
         C = 10.0 * penalty_scale(deformed.gram) if self.C is None else self.C
-        return Choice(gamma, strengths[0], data_strengths[0], C), deformed
+        return Choice(gamma, strength, data_strength, C), deformed
+
+    def _copy_strengths(self):
+        return _strengths(STRENGTHS if self.deformation is None else self.deformation)
 
     def _check_options(self):
         for name, allowed in (("graph", GRAPHS), ("solver", SOLVERS)):
@@ -330,14 +314,19 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
                     f"{name}={getattr(self, name)!r} is unknown. "
                     f"Choose one of {', '.join(allowed)}."
                 )
-        for name in ("deformation", "data_deformation"):
-            values = _strengths(getattr(self, name))
+        data_strengths = _strengths(self.data_deformation)
+        for name, values in (
+            ("deformation", self._copy_strengths()),
+            ("data_deformation", data_strengths),
+        ):
             if not values or not min(values) >= 0:
                 raise InputError(f"{name}={getattr(self, name)!r}: allowed are numbers from 0.")
         for name in ("gamma", "C"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name}={value!r}: allowed are numbers above 0, or None.")
+        if self.data_power not in (1, 2, 3):
+            raise InputError(f"data_power={self.data_power!r}: allowed are 1, 2 and 3.")
         if self.cv is not None and not self.cv >= 2:
             raise InputError(f"cv={self.cv!r}: allowed are 2 folds or more, or None.")
         if not (callable(self.kernel) or self.kernel in ("rbf", "linear")):

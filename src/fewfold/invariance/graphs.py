@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from fewfold.exceptions import InputError
+from fewfold.exceptions import ConfigError, InputError
 
 
 def orbit_laplacians(copies, edges) -> np.ndarray:
@@ -95,6 +95,21 @@ def data_laplacian(W) -> sparse.csr_array:
 
     mean = float(np.mean(degrees(W))) or 1.0
     return sparse.csr_array(laplacian(W, "unnormalized") / mean)
+
+
+def powered(L, power: int) -> sparse.csr_array:
+    """Return a power of a Laplacian: smoother functions.
+
+    With the first power and few labels in many dimensions the smoothest functions are flat with
+    a spike at each label; from the second on they are not (Sindhwani's semi-supervised kernel
+    takes powers as well).
+    """
+    if power not in (1, 2, 3):
+        raise ConfigError(f"power={power!r} of the graph Laplacian: allowed are 1, 2 and 3.")
+    out = L
+    for _ in range(power - 1):
+        out = sparse.csr_array(out @ L)
+    return out
 
 
 def block_diagonal(L) -> sparse.csr_array:

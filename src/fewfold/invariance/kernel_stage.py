@@ -13,7 +13,7 @@ from fewfold.invariance.deformed import (
     solve_columns,
     sparse_factor,
 )
-from fewfold.invariance.graphs import data_laplacian
+from fewfold.invariance.graphs import data_laplacian, powered
 from fewfold.invariance.selection import penalty_scale
 from fewfold.invariance.solver import choose_landmarks, diffused_columns
 
@@ -150,21 +150,6 @@ class DeformedKernel:
             block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
             out += sparse.csr_array(U[block]).T @ self._base.rows(block)
         return out
-
-
-def powered(L, power: int) -> sparse.csr_array:
-    """Return a power of a Laplacian: smoother functions.
-
-    With the first power and few labels in many dimensions the smoothest functions are flat with
-    a spike at each label; from the second on they are not (Sindhwani's semi-supervised kernel
-    takes powers as well).
-    """
-    if power not in (1, 2, 3):
-        raise ConfigError(f"power={power!r} of the graph Laplacian: allowed are 1, 2 and 3.")
-    out = L
-    for _ in range(power - 1):
-        out = sparse.csr_array(out @ L)
-    return out
 
 
 class _JoinedBase:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from fewfold.learners import folds_for
 # Multiples of one over the median squared distance; C is over the centred kernel's mean diagonal.
 WIDTHS = (1.0, 2.0, 4.0)
 PENALTIES = (1.0, 10.0, 100.0)
+# Strengths of the copies' graphs, gamma of Eq. 4.
+STRENGTHS = (10.0, 100.0, 1000.0)
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,15 @@ def cross_validate(gram, targets, penalties, folds) -> np.ndarray:
     return errors.mean(axis=0)
 
 
+def middle(values):
+    """Return the middle of a grid: where a search starts, and ends if there are no folds."""
+    return values[len(values) // 2]
+
+
 def search(
     solver_for: Callable, targets, grid: dict, *, n_folds: int, seed: int
 ) -> tuple[Choice, object] | None:
-    """Try every combination; one deformed kernel serves all folds and all C.
+    """Choose by cross-validation; one deformed kernel serves all folds and all C.
 
     Parameters
     ----------
@@ -80,23 +87,50 @@ def search(
 
     Notes
     -----
+    The width is chosen at the middle strengths, then each strength at what was found so far, C
+    anew with each: the product of all grids would cost a factorisation per combination.
     The copies of the points left out stay nodes of the graph, without a label, as those of
-    unlabelled points would. The first of equals wins: grids run from smooth to wiggly.
+    unlabelled points would. The first of equals wins.
     """
     folds = folds_for(targets, seed, n_folds)
     if folds is None:
         return None
-    best, kernel = None, None
+    trial = _Trial(solver_for, targets, folds, grid["C"])
+    start = {"deformation": middle(grid["deformation"])}
+    start["data_deformation"] = middle(grid["data_deformation"])
+    best = None
     for gamma in grid["gamma"]:
-        solver = solver_for(gamma)
-        for strength in grid["deformation"]:
-            for data_strength in grid["data_deformation"]:
-                deformed = solver.deform(strength, data_strength)
-                scale = penalty_scale(deformed.gram)
-                penalties = grid["C"] or [c * scale for c in PENALTIES]
-                errors = cross_validate(deformed.gram, targets, penalties, folds)
-                i = int(np.argmin(errors))
-                if best is None or errors[i] < best.error - 1e-12:
-                    best = Choice(gamma, strength, data_strength, penalties[i], float(errors[i]))
-                    kernel = deformed
-    return best, kernel
+        best = _better(best, trial(Choice(gamma, **start, C=0.0)))
+    for axis, tried in start.items():
+        for value in grid[axis]:
+            if value != tried:
+                best = _better(best, trial(replace(best, **{axis: value})))
+    solver = trial.solver(best.gamma)
+    return best, solver.deform(best.deformation, best.data_deformation)
+
+
+def _better(best, candidate):
+    return candidate if best is None or candidate.error < best.error - 1e-12 else best
+
+
+class _Trial:
+    """Fold errors of settings; holds the solver of one width at a time."""
+
+    def __init__(self, solver_for, targets, folds, penalties):
+        self._solver_for, self._targets, self._folds = solver_for, targets, folds
+        self._penalties = penalties
+        self._gamma = self._solver = None
+
+    def solver(self, gamma):
+        if self._gamma != gamma:
+            self._solver = None  # its memory is needed by the next
+            self._gamma, self._solver = gamma, self._solver_for(gamma)
+        return self._solver
+
+    def __call__(self, choice: Choice) -> Choice:
+        """Return the choice with its best C and that one's error."""
+        gram = self.solver(choice.gamma).gram(choice.deformation, choice.data_deformation)
+        penalties = self._penalties or [c * penalty_scale(gram) for c in PENALTIES]
+        errors = cross_validate(gram, self._targets, penalties, self._folds)
+        i = int(np.argmin(errors))
+        return replace(choice, C=penalties[i], error=float(errors[i]))

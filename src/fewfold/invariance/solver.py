@@ -8,11 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.invariance.blocks import block_system
 from fewfold.invariance.deformed import (
     Deformed,
-    block_coefficients,
-    block_factors,
-    block_system,
     lowrank_coefficients,
     lowrank_middle,
     lowrank_root,
@@ -25,6 +23,8 @@ SOLVERS = ("auto", "exact", "lowrank")
 # takes about a minute and 3 GB on two cores.
 EXACT_BLOCKS = 20_000
 EXACT_SPARSE = 15_000
+# With so many sectors the same time and memory suffice for more nodes.
+_GAIN = {1: 1.0, 2: 1.5, 4: 2.0}
 # Larger systems are held in float32: half the time, and on rotated digits the same decisions to
 # four digits. Base kernels come in float32 anyway.
 _DOUBLE = 2000
@@ -45,6 +45,9 @@ class Nodes:
         Laplacian over all nodes instead.
     data : csr_array of shape (n_nodes, n_nodes) or None
         Laplacian of the data graph, with a strength of its own.
+    order : int
+        Sectors of the rings of copies that kernels of pixels cannot tell apart
+        (`fewfold.transforms.symmetry.ring_symmetry`).
     """
 
     V: np.ndarray
@@ -52,6 +55,7 @@ class Nodes:
     blocks: np.ndarray | None = None
     L: sparse.csr_array | None = None
     data: sparse.csr_array | None = None
+    order: int = 1
 
     @property
     def is_block_diagonal(self) -> bool:
@@ -79,17 +83,25 @@ def make_solver(nodes: Nodes, kernel, *, solver="auto", n_landmarks=3000, seed=0
     kernel : BaseKernel or callable
     solver : {"auto", "exact", "lowrank"}
         "exact" factors a matrix as large as the number of nodes, "lowrank" works with landmarks;
-        "auto" takes "exact" up to about 20 000 nodes (15 000 if a graph joins the samples).
+        "auto" takes "exact" up to about 20 000 nodes (40 000 with four sectors, 15 000 if a graph
+        joins the samples).
     n_landmarks : int
     seed : int
         Of the choice of landmarks.
     """
     if solver not in SOLVERS:
         raise InputError(f"solver={solver!r} is unknown. Choose one of {', '.join(SOLVERS)}.")
-    limit = EXACT_BLOCKS if nodes.is_block_diagonal else EXACT_SPARSE
+    limit = EXACT_SPARSE
+    if nodes.is_block_diagonal:
+        limit = EXACT_BLOCKS * _GAIN[_sectors(nodes, kernel)]
     if solver == "lowrank" or (solver == "auto" and len(nodes.V) > limit):
         return LowRankSolver(nodes, kernel, n_landmarks, seed)
     return BlockSolver(nodes, kernel) if nodes.is_block_diagonal else SparseSolver(nodes, kernel)
+
+
+def _sectors(nodes, kernel):
+    """Return the symmetry that a kernel keeps; of a user's function nothing is known."""
+    return nodes.order if getattr(kernel, "kind", None) in ("rbf", "linear") else 1
 
 
 class BlockSolver:
@@ -97,15 +109,29 @@ class BlockSolver:
 
     def __init__(self, nodes: Nodes, kernel):
         self.nodes, self.kernel = nodes, kernel
-        self.factors = block_factors(nodes.blocks)
-        dtype = np.float64 if len(nodes.V) <= _DOUBLE else np.float32
-        self.system = block_system(kernel, nodes.V, self.factors, dtype)
-        self.K_keep = kernel(nodes.V[nodes.keep], nodes.V).astype(np.float64)
+        self.K_keep = kernel(nodes.V[nodes.keep], nodes.V)
+        self.system = block_system(
+            kernel,
+            nodes.V,
+            nodes.blocks,
+            nodes.keep,
+            self.K_keep,
+            order=_sectors(nodes, kernel),
+            dtype=np.float64 if len(nodes.V) <= _DOUBLE else np.float32,
+        )
+
+    def gram(self, strength: float, data_strength: float = 0.0) -> np.ndarray:
+        """Return the deformed kernel among the kept points."""
+        plain = self.K_keep[:, self.nodes.keep].astype(np.float64)
+        if not strength > 0:
+            return plain
+        deformed = plain - self.system.correction(strength)
+        return (deformed + deformed.T) / 2
 
     def deform(self, strength: float, data_strength: float = 0.0) -> Deformed:
         """Return the deformed kernel of one strength."""
-        T = block_coefficients(self.system, self.factors, self.K_keep, strength, self.nodes.keep)
-        return _deformed(self.nodes.V, T, self.K_keep, self.kernel)
+        T = self.system.coefficients(strength)
+        return Deformed(self.nodes.V, T, self.gram(strength), self.kernel)
 
 
 class SparseSolver:
@@ -116,6 +142,10 @@ class SparseSolver:
         dtype = np.float64 if len(nodes.V) <= _DOUBLE else np.float32
         self.K = kernel(nodes.V, nodes.V).astype(dtype, copy=False)
         self.L = nodes.copies_laplacian()
+
+    def gram(self, strength: float, data_strength: float = 0.0) -> np.ndarray:
+        """Return the deformed kernel among the kept points."""
+        return self.deform(strength, data_strength).gram
 
     def deform(self, strength: float, data_strength: float = 0.0) -> Deformed:
         """Return the deformed kernel of one pair of strengths."""
@@ -149,6 +179,10 @@ class LowRankSolver:
             self.data_middle = lowrank_middle(self.root, KU, nodes.data)
         self.KU_keep = KU[nodes.keep].T.astype(np.float64)
         self.K_keep = kernel(nodes.V[nodes.keep], nodes.V)
+
+    def gram(self, strength: float, data_strength: float = 0.0) -> np.ndarray:
+        """Return the deformed kernel among the kept points."""
+        return self.deform(strength, data_strength).gram
 
     def deform(self, strength: float, data_strength: float = 0.0) -> Deformed:
         """Return the deformed kernel of one pair of strengths."""
