@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run test test-cluster test-faults lint format clean
+.PHONY: help install run reproduction-docs test test-cluster test-faults lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -34,6 +34,9 @@ format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
+
+reproduction-docs: $(READY)  ## write docs/reproduction.md and its figures from data/published and data/measured
+	@$(BIN)/python -m fewfold.reproduce
 
 clean:  ## remove results and logs (data/cache stays)
 	rm -rf results logs .snakemake

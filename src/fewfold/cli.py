@@ -70,6 +70,47 @@ def report(configfile: ConfigFiles = None, out: Directory = None):
 
 
 @app.command()
+def reproduce(
+    key: Annotated[
+        str | None,
+        typer.Argument(help="atlas, eigenbasis, mbed, multimanifold or invariance; none: list."),
+    ] = None,
+    cores: Cores = ALL_CORES,
+    profile: Profile = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Labelled draws; by default the config's.", min=1)
+    ] = None,
+    table_only: Annotated[
+        bool, typer.Option("--table-only", help="Run nothing: table from what is there.")
+    ] = False,
+    commit_table: Annotated[
+        bool, typer.Option("--commit-table", help="Also write data/measured/KEY.csv.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder; by default results/reproduce/KEY.")
+    ] = None,
+):
+    """Run a paper's experiments and put its numbers beside ours."""
+    from fewfold.reproduce.command import overview
+    from fewfold.reproduce.command import reproduce as run_paper
+
+    if key is None:
+        for line in overview():
+            typer.echo(line)
+        return
+    run_paper(
+        key,
+        cores=cores,
+        profile=profile,
+        trials=trials,
+        table_only=table_only,
+        commit_table=commit_table,
+        out=out,
+        echo=typer.echo,
+    )
+
+
+@app.command()
 def datasets():
     """List the datasets: size, licence, and whether they are on disk."""
     from rich.console import Console

@@ -1,0 +1,1 @@
+"""The papers' tables with our numbers beside them: published, measured, and what came of it."""

@@ -1,0 +1,176 @@
+"""``fewfold reproduce``: run a paper's experiments and show both numbers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from fewfold.exceptions import ConfigError
+from fewfold.reproduce.compare import compare, count, judge_claims
+from fewfold.reproduce.measured import collect, facts, read_measured, write_measured
+from fewfold.reproduce.published import (
+    KEYS,
+    check_key,
+    data_folder,
+    read_claims,
+    read_published,
+    read_reasons,
+)
+from fewfold.reproduce.tables import digits
+from fewfold.runner import project_root, run_snakemake
+
+
+def config_of(key: str) -> Path:
+    """Return the config that holds a paper's experiments."""
+    path = project_root() / "config/reproduce" / f"{check_key(key)}.yaml"
+    if not path.exists():
+        raise ConfigError(f"{path} is not there: this part's experiments are not written yet.")
+    return path
+
+
+def with_trials(config: dict, trials: int) -> dict:
+    """Return a config that sets the number of draws, also where a dataset has its own.
+
+    Draws that come with a dataset are as many as they are: its own number stays if lower.
+
+    Examples
+    --------
+    >>> with_trials({"run": {"trials": 5}, "datasets": {"a": {"trials": 2}, "b": {}}}, 20)
+    {'run': {'trials': 20}, 'datasets': {'a': {'trials': 20}}}
+    """
+    run, changes = config.get("run", {}), {}
+    for name, dataset in config.get("datasets", {}).items():
+        own = dataset.get("trials")
+        if dataset.get("draw", run.get("draw")) == "given":
+            changes[name] = {"trials": min(trials, own or run.get("trials", trials))}
+        elif own is not None:
+            changes[name] = {"trials": trials}
+    return {"run": {"trials": trials}, **({"datasets": changes} if changes else {})}
+
+
+def reproduce(
+    key: str,
+    *,
+    cores: int,
+    profile: str | None = None,
+    trials: int | None = None,
+    table_only: bool = False,
+    commit_table: bool = False,
+    out: Path | None = None,
+    echo=print,
+) -> pd.DataFrame:
+    """Run one paper's experiments and write its table, published beside measured.
+
+    Parameters
+    ----------
+    key : str
+        One of `KEYS`.
+    cores, profile
+        As for ``fewfold run``.
+    trials : int, optional
+        Number of draws; by default what the config says.
+    table_only : bool
+        Run nothing: make the table from what is there.
+    commit_table : bool
+        Also write ``data/measured/KEY.csv``, from which the documentation is made.
+    out : path-like, optional
+        Folder of the run; by default ``results/reproduce/KEY``.
+
+    Returns
+    -------
+    DataFrame
+        Also in ``table.csv`` of the run's folder.
+    """
+    config = config_of(key)
+    folder = Path(out) if out else project_root() / "results/reproduce" / key
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    if not table_only:
+        files = [config, *_trials_file(folder, settings, trials)]
+        run_snakemake(cores=cores, configfiles=files, directory=folder, profile=profile, echo=echo)
+    measured = collect(folder)
+    table, claims = compare_with(key, measured)
+    table.to_csv(folder / "table.csv", index=False)
+    show(table, claims, echo)
+    echo(f"Table: {folder / 'table.csv'}")
+    if commit_table:
+        target = data_folder("measured") / f"{key}.csv"
+        write_measured(target, measured, facts(key, folder, settings["run"].get("seed", 0)))
+        echo(f"Wrote {target}; 'make reproduction-docs' brings it into docs/reproduction.md.")
+    return table
+
+
+def _trials_file(folder, settings, trials):
+    if trials is None:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "trials.yaml"
+    path.write_text(yaml.safe_dump(with_trials(settings, trials)), encoding="utf-8")
+    return [path]
+
+
+def compare_with(key: str, measured: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a paper's cells and statements beside measured rows."""
+    folder = data_folder("published")
+    reasons = read_reasons(folder / "reasons.csv")
+    claims = read_claims(folder / "claims.csv")
+    cells = compare(read_published(folder / f"{key}.csv"), measured, reasons)
+    return cells, judge_claims(claims[claims["paper"] == key], measured, reasons)
+
+
+def show(table: pd.DataFrame, claims: pd.DataFrame, echo) -> None:
+    """Print the cells that fewfold runs, the statements, and the counts."""
+    rows = []
+    for row in table[table["status"] != "published only"].to_dict("records"):
+        published = row["value"] + (f" ± {row['spread']}" if row["spread"] else "")
+        ours = digits(row["measured"], row["value"])
+        if math.isfinite(row["measured_sd"]):
+            ours += f" ± {digits(row['measured_sd'], row['value'])}"
+        what = ", ".join(filter(None, (row["dataset"], row["setting"])))
+        rows.append((row["where"], what, row["method"], row["n_labels"], published or "?", ours,
+                     row["unit"], row["status"]))  # fmt: skip
+    head = ("where", "data", "method", "labels", "published", "ours", "unit", "status")
+    for line in aligned([head, *rows]) if rows else ():
+        echo(line)
+    for row in claims.to_dict("records"):
+        values = [digits(math.nan if row[c] is None else row[c]) for c in ("left", "bound")]
+        echo(f"{row['status']:>8}  {row['claim']}: {values[0]} {row['relation']} {values[1]}")
+    for status in ("missed", "not run"):
+        for row in table[(table["status"] == status) & (table["reason"] != "")].to_dict("records"):
+            echo(f"{status}: {row['method']} on {row['dataset']}: {row['reason']}")
+    c = count([*table["status"], *claims["status"]])
+    only = c["published only"]
+    echo(
+        f"{c['beaten']} beaten, {c['matched']} matched, {c['missed']} missed, {c['not run']} not "
+        f"run, {only} published only."
+    )
+
+
+def aligned(rows: list[tuple]) -> list[str]:
+    """Pad the columns of a table of texts.
+
+    Examples
+    --------
+    >>> aligned([("a", "bcd"), ("efg", "h")])
+    ['a    bcd', 'efg  h']
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows]
+
+
+def overview() -> list[str]:
+    """Return a line per part: how long it takes, from its last measured run."""
+    rows = [("part", "2 cores", "32 cores", "draws", "last run")]
+    for key in KEYS:
+        path = data_folder("measured") / f"{key}.csv"
+        if path.exists():
+            f = read_measured(path)[1]
+            hours = [f"{f[name]} h" for name in ("hours_2_cores", "hours_32_cores")]
+            state = f["date"] + ("" if f["complete"] == "yes" else " (unfinished)")
+            rows.append((key, *hours, f["draws"], state))
+        else:
+            ready = (project_root() / "config/reproduce" / f"{key}.yaml").exists()
+            rows.append((key, "?", "?", "", "not run yet" if ready else "not written yet"))
+    return aligned(rows)

@@ -1,0 +1,96 @@
+"""What a run cost, and how long it takes with more cores."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+# The order in which a dataset's stages wait for each other; others come with evaluation.
+STAGES = (
+    "fetch_dataset",
+    "prepare_features",
+    "prepare_labels",
+    "draw_splits",
+    "search_neighbors",
+    "build_graph",
+    "extend_graph",
+    "fit_manifold",
+    "encode_points",
+    "compute_kernel_tile",
+    "join_kernel",
+    "train_method",
+    "evaluate_method",
+)
+_BATCH = re.compile(r"(_\d+)+$")
+
+
+def read_costs(logs, datasets=None) -> pd.DataFrame:
+    """Read what each job took.
+
+    Parameters
+    ----------
+    logs : path-like
+        The run's folder of logs.
+    datasets : collection of str, optional
+        Only these; logs may also hold jobs of an earlier config.
+
+    Returns
+    -------
+    DataFrame
+        dataset, rule, target, seconds, cpu_s: one row per job.
+    """
+    rows = []
+    for path in sorted(Path(logs).glob("**/*.cost.tsv")):
+        parts = path.relative_to(logs).parts
+        dataset = parts[0] if len(parts) > 1 else ""
+        if datasets is not None and dataset and dataset not in datasets:
+            continue
+        cost = pd.read_csv(path, sep="\t").iloc[0]
+        rule = _BATCH.sub("", path.name.removesuffix(".cost.tsv"))
+        rows.append((dataset, rule, "/".join(parts[1:-1]), cost["s"], cost["cpu_s"]))
+    return pd.DataFrame(rows, columns=["dataset", "rule", "target", "seconds", "cpu_s"])
+
+
+def longest_chain(costs: pd.DataFrame) -> float:
+    """Return an upper bound of the longest chain of jobs that wait for each other, in CPU s.
+
+    Within a dataset each stage is taken to wait for the slowest job of the stages before it;
+    datasets do not wait for each other; jobs of no dataset (tables, report) come last.
+    """
+    own = costs[costs["dataset"] != ""]
+    stages = own.assign(stage=own["rule"].where(own["rule"].isin(STAGES), "evaluate_method"))
+    slowest = stages.groupby(["dataset", "stage"])["cpu_s"].max()
+    chain = slowest.groupby("dataset").sum().max() if len(slowest) else 0.0
+    return float(chain + costs.loc[costs["dataset"] == "", "cpu_s"].sum())
+
+
+def time_on(cores: int, work: float, chain: float) -> float:
+    """Return Graham's bound: no greedy schedule takes longer than this.
+
+    Examples
+    --------
+    >>> time_on(32, 3200.0, 50.0)
+    148.4375
+    """
+    return work / cores + chain * (1 - 1 / cores)
+
+
+def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
+    """Sum the CPU seconds of each dataset's stages, as rows of a measured table."""
+    own = costs[costs["dataset"] != ""].copy()
+    names = [Path(t).name for t in own["target"]]
+    own["method"] = [f"{rule}:{name}" if name else rule for rule, name in zip(own["rule"], names)]
+    sums = own.groupby(["dataset", "method"], sort=True)["cpu_s"].agg(["sum", "size"]).reset_index()
+    return pd.DataFrame(
+        {
+            "dataset": sums["dataset"],
+            "method": sums["method"],
+            "n_labeled": 0,
+            "protocol": "stage",
+            "metric": "cpu_s",
+            "mean": sums["sum"],
+            "trials": sums["size"],
+        }
+    )

@@ -1,0 +1,172 @@
+"""What the papers report: values, statements, and why a cell was missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pandas as pd
+
+from fewfold.exceptions import ConfigError, InputError
+from fewfold.runner import project_root
+
+KEYS = ("atlas", "eigenbasis", "mbed", "multimanifold", "invariance")
+COLUMNS = (
+    "paper where dataset method setting n_labels value spread unit source "
+    "our_dataset our_method our_n_labels tuned_on_test note"
+).split()
+CLAIM_COLUMNS = (
+    "paper where claim sharpest left_dataset left_method left_n relation factor plus "
+    "right_dataset right_method right_n right_value unit source note"
+).split()
+REASON_COLUMNS = "paper where dataset method n_labels reason".split()
+SOURCES = ("text", "eye", "recovered", "drawn")  # drawn: in a picture only, value not known
+RELATIONS = ("below", "at most")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a published number reads: our metric, its factor, and whether more is better."""
+
+    metric: str
+    scale: float = 1.0
+    higher_is_better: bool = False
+    comparable: bool = True
+
+
+UNITS = {
+    "%": Unit("error", 100.0),
+    "fraction": Unit("error"),
+    "% correct": Unit("accuracy", 100.0, higher_is_better=True),
+    "mse": Unit("mse"),
+    "% of pairs": Unit("pair_error", 100.0),
+    # Other machines: shown beside, never counted. Ratios of times are claims.
+    "s": Unit("seconds", comparable=False),
+}
+
+
+def data_folder(kind: str) -> Path:
+    """Return ``data/published`` or ``data/measured`` of this checkout."""
+    return project_root() / "data" / kind
+
+
+def check_key(key: str) -> str:
+    """Return the key if there is such a paper, else say which there are."""
+    if key not in KEYS:
+        raise ConfigError(
+            f"reproduce {key}: there is no such part. Choose one of {', '.join(KEYS)}, or give "
+            "none to see how long each takes."
+        )
+    return key
+
+
+def read_published(path) -> pd.DataFrame:
+    """Read and check the published values of one paper.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV with the columns `COLUMNS`. Empty ``our_*``: a method fewfold does not run.
+
+    Returns
+    -------
+    DataFrame
+        All columns text, as written: the number of decimals tells how values were rounded.
+    """
+    table = _read_text(path, COLUMNS)
+    for line, row in enumerate(table.to_dict("records"), start=2):
+        problem = _problem(row)
+        if problem:
+            raise InputError(f"{path}, line {line}: {problem}")
+    named = [c for c in COLUMNS if c not in ("value", "spread", "note", "source")]
+    twice = table[table.duplicated(named)]
+    if len(twice):
+        raise InputError(f"{path}, line {twice.index[0] + 2}: this cell stands there twice.")
+    return table
+
+
+def _read_text(path, columns):
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if list(table.columns) != list(columns):
+        raise InputError(
+            f"{path}: columns {', '.join(table.columns)}; expected {', '.join(columns)}."
+        )
+    return table
+
+
+def _problem(row):
+    """Say what is wrong with a row, or return None."""
+    if row["source"] not in SOURCES:
+        return f"source {row['source']!r}; allowed are {', '.join(SOURCES)}."
+    if row["tuned_on_test"] not in ("yes", "no", "unknown"):
+        return f"tuned_on_test {row['tuned_on_test']!r}; allowed are yes, no, unknown."
+    if (row["value"] == "") != (row["source"] == "drawn"):
+        return "a value is missing exactly where the source is 'drawn'."
+    for name in ("value", "spread"):
+        if row[name] and not _is_number(row[name]):
+            return f"{name} {row[name]!r} is not a number."
+    given = [bool(row[c]) for c in ("our_dataset", "our_method", "our_n_labels")]
+    if any(given) and not all(given):
+        return "our_dataset, our_method, our_n_labels: give all three, or none."
+    if all(given) and row["unit"] not in UNITS:
+        return f"unit {row['unit']!r} has no counterpart; known are {', '.join(UNITS)}."
+    if all(given) and not row["our_n_labels"].isdigit():
+        return f"our_n_labels {row['our_n_labels']!r} is not a whole number."
+    return None
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_claims(path) -> pd.DataFrame:
+    """Read and check the statements of the papers that compare two of our cells.
+
+    A row says: left (below | at most) factor * right + plus, where right is another of our
+    cells or a published value.
+    """
+    table = _read_text(path, CLAIM_COLUMNS)
+    for line, row in enumerate(table.to_dict("records"), start=2):
+        cell, value = bool(row["right_method"]), bool(row["right_value"])
+        numbers = [row[c] for c in ("factor", "plus", "right_value") if row[c]]
+        if row["relation"] not in RELATIONS:
+            problem = f"relation {row['relation']!r}; allowed are {', '.join(RELATIONS)}."
+        elif row["unit"] not in UNITS:
+            problem = f"unit {row['unit']!r}; known are {', '.join(UNITS)}."
+        elif row["paper"] not in KEYS or row["sharpest"] not in ("yes", "no"):
+            problem = "paper must be a key, sharpest yes or no."
+        elif cell == value:
+            problem = "compare with a cell (right_dataset, ...) or with right_value, not both."
+        elif not all(map(_is_number, numbers)):
+            problem = "factor, plus and right_value are numbers."
+        else:
+            continue
+        raise InputError(f"{path}, line {line}: {problem}")
+    return table
+
+
+def read_reasons(path) -> pd.DataFrame:
+    """Read why cells were missed; ``*`` stands for anything in a field."""
+    return _read_text(path, REASON_COLUMNS)
+
+
+def find_reason(reasons: pd.DataFrame, **cell) -> str:
+    """Return the first reason whose fields fit the cell, or an empty text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> reasons = pd.DataFrame([["mbed", "*", "g1*", "*", "*", "no clusters"]],
+    ...                        columns=REASON_COLUMNS)
+    >>> find_reason(reasons, paper="mbed", where="Table 2", dataset="g10n", method="", n_labels="5")
+    'no clusters'
+    """
+    for row in reasons.to_dict("records"):
+        if all(fnmatchcase(str(cell[c]), row[c]) for c in REASON_COLUMNS[:-1]):
+            return row["reason"]
+    return ""
