@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    check_random_state,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.mbed.annealing import Path, Problem, anneal
@@ -19,6 +14,7 @@ from fewfold.mbed.gradient import DenseSNE, workers
 from fewfold.mbed.neighborhoods import (
     DiffusedNeighborhoods,
     GlobalNeighborhoods,
+    GraphNeighborhoods,
     LocalNeighborhoods,
     SparseNeighborhoods,
 )
@@ -32,6 +28,7 @@ from fewfold.mbed.starts import (
     turn_to_clusters,
     turn_to_labels,
 )
+from fewfold.mbed.targets import read_targets
 
 VARIANTS = {
     "default": {"similarity": "auto", "start": "labels"},
@@ -61,7 +58,9 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         their k-means clusters).
     metric : {"euclidean", "cosine", "precomputed"}
         With "precomputed", ``X`` holds dissimilarities (n, n), no metric needed, and new rows their
-        dissimilarities to the training rows (m, n).
+        dissimilarities to the training rows (m, n). A sparse ``X`` holds them for the neighbours in
+        a graph only (as scikit-learn's ``kneighbors_graph(mode="distance")`` gives them); "auto"
+        then means diffused up to ``max_exact`` rows, and sparse beyond.
     n_dims : int, optional
         Dimensions of the embedding, by default the number of classes.
     perplexity : float
@@ -186,7 +185,8 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         X = self._check_rows(X, reset=True)
-        labeled, targets = self._check_labels(y, label_proba, X.shape[0])
+        self._on_graph = self.metric == "precomputed" and sparse.issparse(X)
+        self.classes_, labeled, targets = read_targets(y, label_proba, X.shape[0], self.n_classes)
         self._check_options(X.shape[0])
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         K = len(self.classes_)
@@ -234,6 +234,8 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
     def _candidates(self, X, labeled, targets):
         """Return (name, rule, P) of the neighbourhoods to embed with: one, or two that tie."""
         name = self._option("similarity")
+        if self._on_graph:
+            return [self._graph_candidate(name, X)]
         if name == "sparse" or X.shape[0] > self.max_exact:
             rule = SparseNeighborhoods(self.n_neighbors, self.perplexity, self.metric)
             return [("sparse", rule, rule.fit(X))]
@@ -251,6 +253,19 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
             found = found if better < 0 else [found[better]]
         return found
 
+    def _graph_candidate(self, name, D):
+        """Return (name, rule, P) of the neighbourhoods that a graph's distances give."""
+        if name == "global":
+            raise InputError(
+                "similarity='global' (that of variant='published') needs all dissimilarities, but "
+                "a sparse X names neighbours only. Choose one of auto, local, diffused, sparse."
+            )
+        rule = GraphNeighborhoods(self.perplexity)
+        if name in ("local", "sparse") or D.shape[0] > self.max_exact:
+            return "sparse", rule, rule.fit(D)
+        rule = DiffusedNeighborhoods(self.perplexity, self.walk, rule)
+        return "diffused", rule, rule.fit(D)
+
     def _sne(self, P, pool, rng):
         if isinstance(P, np.ndarray):
             return DenseSNE(P, pool)
@@ -267,6 +282,9 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
             S = self.neighborhoods_.extend(self._X, X)
         else:
             S = self.neighborhoods_.extend(self._between(X))
+        return self._place(S)
+
+    def _place(self, S):
         step = Placement(
             self.embedding_,
             self.normalisers_,
@@ -285,6 +303,29 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         Y = self.place(X)
         return np.exp(log_memberships(Y, self.directions_, self.lambda_))
 
+    def predict_proba_by_weights(self, weights, degrees) -> np.ndarray:
+        """Return class memberships of new rows of a graph given as sparse ``X``.
+
+        Parameters
+        ----------
+        weights : csr_array of shape (m, n)
+            Weights of the new rows over the training rows; every row needs at least one.
+        degrees : ndarray of shape (n,)
+            Each training row's sum of weights in the graph.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        check_is_fitted(self)
+        if not self._on_graph:
+            raise InputError(
+                "Weights of new rows place them on a graph, but the model was fitted without one. "
+                "Use predict_proba, or fit on sparse distances with metric='precomputed'."
+            )
+        S = self.neighborhoods_.extend_weights(weights, np.asarray(degrees, np.float64))
+        return np.exp(log_memberships(self._place(S), self.directions_, self.lambda_))
+
     def predict(self, X) -> np.ndarray:
         """Return labels (m,) of new rows."""
         check_is_fitted(self)
@@ -295,8 +336,13 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         return self.fit(X, y, label_proba).transduction_
 
     def _between(self, X):
+        if self._on_graph and not sparse.issparse(X):
+            raise InputError(
+                "The model was fitted on sparse distances; new rows must be sparse too, with one "
+                "stored distance per neighbour."
+            )
         if self.metric == "precomputed":
-            return X
+            return X.toarray() if sparse.issparse(X) and not self._on_graph else X
         return dissimilarities(X, self._X, metric=self.metric)
 
     # ------------------------------------------------------------ checks
@@ -357,65 +403,7 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
             )
         return prior / prior.sum()
 
-    def _check_labels(self, y, label_proba, n):
-        if y is None:
-            if self.n_classes is None and label_proba is None:
-                raise InputError(
-                    "MbedClassifier requires y to be passed, but the target y is None. Give labels "
-                    "(-1 where unknown), or set n_classes to cluster without labels."
-                )
-            y = np.full(n, -1)
-        y = column_or_1d(y, warn=True)
-        if y.shape != (n,):
-            raise InputError(f"y has shape {y.shape}, but X has {n} rows. Give one label per row.")
-        known = np.array([value != -1 for value in y.tolist()], bool)
-        if known.any():
-            check_classification_targets(y[known])
-        seen, codes = np.unique(y[known], return_inverse=True)
-        soft = None if label_proba is None else np.asarray(label_proba, np.float64)
-        K = self.n_classes or (soft.shape[1] if soft is not None else len(seen))
-        self.classes_ = _classes(seen, K)
-        targets = np.full((n, len(self.classes_)), np.nan)
-        targets[np.flatnonzero(known)] = np.eye(len(self.classes_))[
-            np.searchsorted(self.classes_, seen)[codes]
-        ]
-        if soft is not None:
-            given = _check_soft(soft, targets.shape)
-            targets[given] = soft[given]
-        labeled = np.flatnonzero(~np.isnan(targets[:, 0]))
-        return labeled, targets[labeled]
-
 
 def _criterion(run):
     path = run[0]
     return path.steps[path.best].criterion
-
-
-def _classes(seen, K):
-    """Names of K classes: those seen, or 0..K-1 where labels name fewer."""
-    if K == len(seen):
-        if not K:
-            raise InputError(
-                "No row has a label. Label some rows, or set n_classes to cluster without labels."
-            )
-        return seen
-    if K < len(seen):
-        raise InputError(f"n_classes={K}, but y holds {len(seen)} classes. Raise n_classes.")
-    if len(seen) and not (seen.dtype.kind in "iu" and seen.min() >= 0 and seen.max() < K):
-        raise InputError(
-            f"n_classes={K} with {len(seen)} classes seen needs labels numbered 0 to {K - 1}. "
-            "Number the classes, or leave n_classes out."
-        )
-    return np.arange(K)
-
-
-def _check_soft(soft, shape):
-    if soft.shape != shape:
-        raise InputError(f"label_proba has shape {soft.shape}; it must be {shape}.")
-    given = ~np.isnan(soft).any(axis=1)
-    rows = soft[given]
-    if (rows < 0).any() or (np.abs(rows.sum(axis=1) - 1) > 1e-6).any():
-        raise InputError(
-            "Rows of label_proba must be probabilities that sum to 1, or NaN where unknown."
-        )
-    return given

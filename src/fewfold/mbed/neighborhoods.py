@@ -86,6 +86,8 @@ class DiffusedNeighborhoods:
         Effective neighbours of one step.
     walk : float
         ``a`` in (0, 1): the walk takes ``1 / (1 - a)`` steps on average.
+    local : rule, optional
+        What gives the neighbourhoods of one step; `LocalNeighborhoods` by default.
 
     Notes
     -----
@@ -94,11 +96,12 @@ class DiffusedNeighborhoods:
 
     perplexity: float
     walk: float
+    local: LocalNeighborhoods | GraphNeighborhoods | None = None
 
-    def fit(self, D: np.ndarray) -> np.ndarray:
+    def fit(self, D) -> np.ndarray:
         """Return P, shape (n, n)."""
-        self.local = LocalNeighborhoods(self.perplexity)
-        P = self.local.fit(D)
+        self.local = self.local or LocalNeighborhoods(self.perplexity)
+        P = _dense(self.local.fit(D))
         S = np.add(P, P.T, dtype=np.float64)
         self.strength = S.sum(axis=1)
         root = np.sqrt(self.strength)
@@ -109,9 +112,15 @@ class DiffusedNeighborhoods:
         np.fill_diagonal(P, 0)
         return P / P.sum(axis=1, keepdims=True)
 
-    def extend(self, D: np.ndarray) -> np.ndarray:
+    def extend(self, D) -> np.ndarray:
         """Return the pull of the embedded points on new ones, shape (m, n)."""
-        S = self.local.extend(D)
+        return self._walk_on(_dense(self.local.extend(D)))
+
+    def extend_weights(self, weights, degrees) -> np.ndarray:
+        """Return the same for new points given by weights (`GraphNeighborhoods`)."""
+        return self._walk_on(_dense(self.local.extend_weights(weights, degrees)))
+
+    def _walk_on(self, S):
         strength = S.sum(axis=1, keepdims=True)
         P = (S / strength) @ self.R
         # The walk is reversible: strength_j R[j, new] = strength_new R[new, j].
@@ -131,8 +140,31 @@ def _inverse(A):
     return lower + lower.T + np.diag(np.diag(inverse))
 
 
+def _dense(P):
+    return P.toarray() if sparse.issparse(P) else P
+
+
+class _Lists:
+    """Local probabilities over lists of neighbours, closest first or not."""
+
+    perplexity: float
+
+    def _fit_lists(self, indices, distances):
+        self.perplexity_ = min(self.perplexity, max(1.0, 0.9 * indices.shape[1]))
+        P, self.precision = perplexity_weights(distances, self.perplexity_)
+        logits = -self.precision[:, None] * np.square(distances, dtype=np.float64)
+        self.log_totals = logsumexp(logits, axis=1)
+        return _csr(P.astype(np.float32), indices, np.isfinite(distances), len(indices))
+
+    def _extend_lists(self, indices, distances):
+        P = perplexity_weights(distances, self.perplexity_)[0]
+        logits = -self.precision[indices] * np.square(distances, dtype=np.float64)
+        P += _shares(logits, self.log_totals[indices])
+        return _csr(P, indices, np.isfinite(distances), len(self.precision))
+
+
 @dataclass
-class SparseNeighborhoods:
+class SparseNeighborhoods(_Lists):
     """Local probabilities over the nearest neighbours only, for large n.
 
     Parameters
@@ -150,33 +182,80 @@ class SparseNeighborhoods:
         """Return P, csr of shape (n, n), for rows X (n, D)."""
         from fewfold.graph.neighbors import nearest_neighbors
 
-        k = min(self.n_neighbors, X.shape[0] - 1)
-        return self.fit_neighbors(nearest_neighbors(X, k, metric=self.metric))
-
-    def fit_neighbors(self, found) -> sparse.csr_array:
-        """Return P for neighbours found before (`fewfold.graph.neighbors.Neighbors`)."""
-        n, k = found.indices.shape
-        self.k = k
-        self.perplexity_ = min(self.perplexity, max(1.0, 0.9 * k))
-        P, self.precision = perplexity_weights(found.distances, self.perplexity_)
-        logits = -self.precision[:, None] * np.square(found.distances, dtype=np.float64)
-        self.log_totals = logsumexp(logits, axis=1)
-        return _csr(P.astype(np.float32), found.indices, n)
+        self.k = min(self.n_neighbors, X.shape[0] - 1)
+        found = nearest_neighbors(X, self.k, metric=self.metric)
+        return self._fit_lists(found.indices, found.distances)
 
     def extend(self, X, X_new) -> sparse.csr_array:
         """Return the pull of the embedded points on new ones, csr of shape (m, n)."""
         from fewfold.graph.neighbors import nearest_neighbors
 
         found = nearest_neighbors(X, self.k, query=X_new, metric=self.metric)
-        P = perplexity_weights(found.distances, self.perplexity_)[0]
-        logits = -self.precision[found.indices] * np.square(found.distances, dtype=np.float64)
-        P += _shares(logits, self.log_totals[found.indices])
-        return _csr(P, found.indices, X.shape[0])
+        return self._extend_lists(found.indices, found.distances)
 
 
-def _csr(values, columns, n):
-    m, k = columns.shape
-    starts = np.arange(0, m * k + 1, k)
-    matrix = sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(m, n))
+@dataclass
+class GraphNeighborhoods(_Lists):
+    """Local probabilities over the neighbours that a graph names.
+
+    `fit` takes the distances to each point's neighbours, csr of shape (n, n); `extend` those of
+    new points to their neighbours, csr of shape (m, n). Entries that are not stored are no
+    neighbours; a stored 0 is a neighbour at distance 0.
+    """
+
+    perplexity: float
+
+    def fit(self, D) -> sparse.csr_array:
+        """Return P, csr of shape (n, n)."""
+        return self._fit_lists(*_lists(D, own=np.arange(D.shape[0])))
+
+    def extend(self, D) -> sparse.csr_array:
+        """Return the pull of the embedded points on new ones, csr of shape (m, n)."""
+        return self._extend_lists(*_lists(D))
+
+    def extend_weights(self, weights, degrees) -> sparse.csr_array:
+        """Return the same for new points of which only weights over the graph are known.
+
+        Parameters
+        ----------
+        weights : csr_array of shape (m, n)
+        degrees : ndarray of shape (n,)
+            Each embedded point's sum of weights in the graph.
+
+        Notes
+        -----
+        ``p`` are the weights scaled to sum 1, and the new point's share in the neighbourhood of j
+        is its weight beside j's degree.
+        """
+        W = sparse.csr_array(weights, dtype=np.float64)
+        total = np.repeat(W.sum(axis=1), np.diff(W.indptr))
+        values = W.data / np.maximum(total, 1e-300)
+        values += W.data / np.maximum(degrees[W.indices] + W.data, 1e-300)
+        return sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)
+
+
+def _lists(D, own=None):
+    """Neighbours and distances as rectangles; shorter lists are filled up with infinity."""
+    D = sparse.csr_array(D)
+    rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    keep = np.ones(D.nnz, bool) if own is None else D.indices != own[rows]
+    rows, columns, values = rows[keep], D.indices[keep], D.data[keep]
+    counts = np.bincount(rows, minlength=D.shape[0])
+    if not counts.all():
+        raise InputError(
+            f"{np.sum(counts == 0)} of {len(counts)} points have no neighbour in the sparse "
+            f"distances (first: row {counts.argmin()}). Give each point at least one."
+        )
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    indices = np.zeros((len(counts), counts.max()), np.int64)
+    distances = np.full(indices.shape, np.inf)
+    indices[rows, place], distances[rows, place] = columns, values
+    return indices, distances
+
+
+def _csr(values, columns, kept, n):
+    """Lists of neighbours as csr of shape (m, n), without what only fills the lists up."""
+    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    matrix = sparse.csr_array((values[kept], columns[kept], starts), shape=(len(values), n))
     matrix.sort_indices()
     return matrix

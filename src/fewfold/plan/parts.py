@@ -98,6 +98,7 @@ LEARNERS = {
     "kmeans": Part("fewfold.learners:kmeans", clusters=True),
     "mbed": Part(
         "fewfold.mbed.adapter:fit_predict",
+        may=("graphs",),
         clusters=True,
         figures="fewfold.report.illustrate:mbed",
     ),

@@ -46,12 +46,10 @@ def atlas(inputs, labeled, targets, y, *, n_classes, seed, settings):
 
 def mbed(inputs, labeled, targets, y, *, n_classes, seed, settings):
     """The embedding, the annealing as small pictures, the criterion of each step."""
-    from fewfold.mbed.classifier import MbedClassifier
+    from fewfold.mbed.adapter import fit_model
     from fewfold.report import mbed_figures
 
-    given = np.full(inputs.X.shape[0], -1)
-    given[labeled] = targets
-    model = MbedClassifier(n_classes, random_state=seed, **settings).fit(inputs.X, given)
+    model = fit_model(inputs, labeled, targets, n_classes=n_classes, seed=seed, settings=settings)
     yield (
         "Mbed's embedding",
         "The class boundaries are fixed and the data move; ringed points were labelled.",
