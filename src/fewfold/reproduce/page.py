@@ -45,6 +45,7 @@ A cell reads *published → **measured** mark*, with ± one standard deviation o
 | no arrow | a method that fewfold does not run: published only |
 | ? | a value that is in a drawing only, which the text we have does not show; the paper's own statements about it are checked instead |
 
+Where a run has both a paper's own settings and fewfold's defaults, both are compared and counted.
 Times of other machines are shown and not counted. Model selection in our runs never sees test
 labels; where a paper's figure was chosen on test labels this is said below its table.
 """  # noqa: E501

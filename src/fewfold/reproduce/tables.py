@@ -118,8 +118,7 @@ def claims_table(claims: pd.DataFrame) -> str:
     lines = []
     for row in claims.to_dict("records"):
         right = f"{row['right_method']} on {row['right_dataset']}, {row['right_n']}"
-        if row["right_value"]:
-            right = f"published {row['right_value']}"
+        right = "published" if row["right_value"] else right
         bound = "" if not row["factor"] else f"{row['factor']} × "
         plus = "" if not row["plus"] else f" + {row['plus']}"
         left = f"{row['left_method']} on {row['left_dataset']}, {row['left_n']}"
