@@ -8,7 +8,7 @@ import numpy as np
 
 from fewfold.exceptions import InputError
 
-DRAWS = ("random", "stratified", "balanced", "given")
+DRAWS = ("random", "stratified", "balanced", "disjoint", "given")
 EVALUATED = ("unlabeled", "test")
 
 
@@ -125,11 +125,25 @@ def make_draws(y, *, draw, budgets, trials, seed, dataset, test_mask=None, label
                 f"labels: {fewest} with draw: balanced needs at least one label for each of the "
                 f"{smallest} classes of {dataset!r}. Raise it, or use draw: random."
             )
+    if draw == "disjoint":
+        return _disjoint(y, eligible, counts, trials, derive_seed(seed, dataset, 0)), counts
     order = [
         draw_order(y, eligible, draw=draw, size=counts[-1], seed=derive_seed(seed, dataset, t))
         for t in range(trials)
     ]
     return np.asarray(order, dtype=np.int64), counts
+
+
+def _disjoint(y, eligible, counts, trials, seed):
+    """Cut one random order of the rows into the trials: no row is labelled in two of them."""
+    size = trials * counts[-1]
+    if size > len(eligible):
+        raise InputError(
+            f"draw: disjoint with {trials} trials of {counts[-1]} labels needs {size} rows that "
+            f"may be labelled, found {len(eligible)}. Lower trials or labels, or use draw: random."
+        )
+    order = draw_order(y, eligible, draw="random", size=size, seed=seed)
+    return order.reshape(trials, -1).astype(np.int64)
 
 
 def _check_labels(y, known, eligible, dataset):

@@ -75,6 +75,11 @@ def test_datasets_that_do_not_fit():
     refuses("official test rows, but gaussians_g50c has none", datasets__tiny__evaluate="test")
     refuses("official test rows, but", datasets__tiny_inductive__holdout="official")
     refuses("draw: given, but gaussians_g50c has no label splits", datasets__tiny__draw="given")
+    refuses(
+        "draw: disjoint needs trials x labels = 600 rows",
+        datasets__tiny__draw="disjoint",
+        datasets__tiny__trials=50,
+    )
     refuses("labels: 121, but the dataset has 120 rows", datasets__tiny__labels=[121])
     refuses("works on images, but rows of 'tiny' have no image shape",
             run__methods=["invariant_diffusion"], run__datasets=["tiny"])  # fmt: skip

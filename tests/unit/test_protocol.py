@@ -66,6 +66,14 @@ def test_balanced_takes_equally_many_while_they_last():
     assert all(np.bincount(Y[row]).tolist() == [20, 20, 5] for row in order)
 
 
+def test_disjoint_draws_share_no_row():
+    order, budgets = draws(draw="disjoint", budgets=[5, 20], trials=len(Y) // 20)
+    assert budgets == [5, 20] and len(np.unique(order)) == order.size
+    assert not np.array_equal(order, draws(draw="disjoint", trials=len(Y) // 20, seed=1)[0])
+    with pytest.raises(InputError, match=f"needs 1000 rows that may be labelled, found {len(Y)}"):
+        draws(draw="disjoint", budgets=[20], trials=50)
+
+
 def test_random_draws_are_uniform():
     order, _ = draws(budgets=[1], trials=3000)
     share = np.bincount(Y[order[:, 0]]) / 3000

@@ -163,6 +163,13 @@ class Plan:
             )
         if entry["draw"] == "given" and not shape.n_splits:
             raise ConfigError(f"{place}: draw: given, but {entry['source']} has no label splits.")
+        needed = entry["trials"] * self.largest_budget(name)
+        available = shape.n_samples - (shape.n_test or 0)
+        if entry["draw"] == "disjoint" and needed > available:
+            raise ConfigError(
+                f"{place}: draw: disjoint needs trials x labels = {needed} rows that may be "
+                f"labelled, the dataset has at most {available}. Lower trials or labels."
+            )
         for budget in entry["labels"]:
             if not isinstance(budget, float) and budget > shape.n_samples:
                 raise ConfigError(
