@@ -87,6 +87,33 @@ def chart_images(atlas: dict[str, np.ndarray], charts, n_directions: int = 4) ->
     return shown
 
 
+def member_images(
+    atlas: dict[str, np.ndarray], images: np.ndarray, charts, n_directions: int = 4
+) -> np.ndarray:
+    """Return what `chart_images` does, where the atlas saw other features than the pixels.
+
+    Parameters
+    ----------
+    atlas : dict of ndarrays
+    images : ndarray of shape (n, n_pixels)
+        The images of the atlas's rows: charts are fitted to those of their members.
+    charts : int array of shape (n_shown,)
+    n_directions : int
+
+    Returns
+    -------
+    ndarray of shape (n_shown, 1 + n_directions, n_pixels)
+    """
+    from fewfold.atlas.charts import fit_chart
+
+    shown = np.zeros((len(charts), 1 + n_directions, images.shape[1]))
+    for i, chart in enumerate(charts):
+        rows = atlas["member_rows"][atlas["member_charts"] == chart]
+        shown[i, 0], directions = fit_chart(images[rows], n_directions)
+        shown[i, 1 : 1 + len(directions)] = directions
+    return shown
+
+
 def largest_charts(about: dict[str, np.ndarray], per_class: int = 1) -> np.ndarray:
     """Return the largest charts of each main class, classes in order.
 
@@ -135,34 +162,43 @@ def plane_example(name: str = "circle", n: int = 400, noise: float = 0.05, seed=
     ndarray of shape (n, 2)
     """
     rng = np.random.default_rng(seed)
-    t = rng.uniform(0, 2 * np.pi, n)
-    if name == "circle":
-        X = np.column_stack([np.cos(t), np.sin(t)])
-    elif name == "eight":
-        X = np.column_stack([np.sin(t), np.sin(t) * np.cos(t)])
-    else:
-        raise InputError(f"name={name!r} is unknown. Choose circle or eight.")
+    X = plane_curve(name, rng.uniform(0, 2 * np.pi, n))
     return X + rng.normal(0, noise, (n, 2))
 
 
-def chart_segments(atlas: dict[str, np.ndarray], X: np.ndarray) -> np.ndarray:
-    """Return the stretch of each one-dimensional chart that its members cover.
+def plane_curve(name: str, t: np.ndarray) -> np.ndarray:
+    """Return the points of a curve of `plane_example` at parameters from 0 to 2 pi."""
+    if name == "circle":
+        return np.column_stack([np.cos(t), np.sin(t)])
+    if name == "eight":
+        return np.column_stack([np.sin(t), np.sin(t) * np.cos(t)])
+    raise InputError(f"name={name!r} is unknown. Choose circle or eight.")
+
+
+def chart_segments(atlas: dict[str, np.ndarray], X: np.ndarray, gap: float = 0.1) -> np.ndarray:
+    """Return the stretches of the one-dimensional charts that their members cover.
 
     Parameters
     ----------
     atlas : dict of ndarrays
         Fitted with ``n_dims=1`` to points of the plane.
     X : ndarray of shape (n, 2)
+    gap : float
+        Empty stretches longer than this share of the data's extent are left out: a line may
+        meet the curve on two sides.
 
     Returns
     -------
-    ndarray of shape (n_charts, 2, 2)
-        Both ends of each segment.
+    ndarray of shape (n_segments, 2, 2)
+        Both ends of each segment, those of one chart together.
     """
-    ends = np.empty((len(atlas["means"]), 2, 2))
+    longest = gap * np.ptp(X, axis=0).max()
+    segments = []
     for c, (mean, directions) in enumerate(zip(atlas["means"], atlas["directions"])):
         mean = mean + atlas["origin"]
         rows = atlas["member_rows"][atlas["member_charts"] == c]
-        along = (X[rows] - mean) @ directions[0]
-        ends[c] = mean + np.array([along.min(), along.max()])[:, None] * directions[0]
-    return ends
+        along = np.sort((X[rows] - mean) @ directions[0])
+        for part in np.split(along, 1 + np.flatnonzero(np.diff(along) > longest)):
+            if len(part) > 1:
+                segments.append(mean + part[[0, -1], None] * directions[0])
+    return np.array(segments).reshape(-1, 2, 2)

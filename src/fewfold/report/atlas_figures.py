@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewfold.atlas.description import chart_segments, plane_example
+from fewfold.atlas.description import chart_segments, plane_curve, plane_example
 from fewfold.atlas.fitting import fit_atlas
 
 
-def plane_figure(factors=(1.0, 8.0, 64.0), n: int = 400, seed: int = 0):
+def plane_figure(prices=(0.05, 0.5, 8.0), n: int = 400, seed: int = 0):
     """Draw a noisy circle and figure of eight with atlases of several prices (Fig. 2).
 
     Parameters
     ----------
-    factors : sequence of float
-        Prices of a chart, in the units of ``mdl_factor``.
+    prices : sequence of float
+        Prices of a chart.
     n : int
         Points per curve.
     seed : int
@@ -25,18 +25,21 @@ def plane_figure(factors=(1.0, 8.0, 64.0), n: int = 400, seed: int = 0):
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3 * len(factors), 6), layout="constrained")
-    axes = figure.subplots(2, len(factors), squeeze=False)
+    figure = Figure(figsize=(3 * len(prices), 5), layout="constrained")
+    axes = figure.subplots(2, len(prices), squeeze=False, height_ratios=(2.2, 1.3))
+    turn = np.linspace(0, 2 * np.pi, 400)
     for row, name in zip(axes, ("circle", "eight")):
         X = plane_example(name, n, seed=seed)
-        for ax, factor in zip(row, factors):
-            settings = {"n_dims": 1, "mdl_factor": float(factor), "proposal_size": 20}
-            atlas = fit_atlas(X, settings, random_state=seed)
-            ax.scatter(*X.T, c=atlas["interior"], cmap="tab20", s=6)
+        for ax, price in zip(row, prices):
+            # Wide neighbourhoods show the overlap of the charts.
+            settings = {"n_dims": 1, "mdl": float(price), "n_neighbors": 6, "finer": None}
+            atlas = fit_atlas(X, settings | {"proposal_size": 20}, random_state=seed)
+            ax.plot(*plane_curve(name, turn).T, color="red", linewidth=1, zorder=0)
+            ax.scatter(*X.T, c=atlas["interior"] % 10, cmap="tab10", vmin=0, vmax=9, s=7)
             for ends in chart_segments(atlas, X):
-                ax.plot(*ends.T, color="green", linewidth=2)
+                ax.plot(*ends.T, color="green", linewidth=2.5, solid_capstyle="round")
             count = len(atlas["means"])
-            ax.set_title(f"λ = {atlas['mdl']:.2g}: {count} chart{'s' if count > 1 else ''}")
+            ax.set_title(f"λ = {price:g}: {count} chart{'s' if count > 1 else ''}", fontsize=10)
             ax.set_aspect("equal")
             ax.set_axis_off()
     return figure

@@ -16,6 +16,7 @@ def atlas(inputs, labeled, targets, y, *, n_classes, seed, settings):
         describe_charts,
         energy_curve,
         largest_charts,
+        member_images,
     )
     from fewfold.report.atlas_figures import chart_figure
 
@@ -34,13 +35,17 @@ def atlas(inputs, labeled, targets, y, *, n_classes, seed, settings):
         "After every expansion move and refit; it never rises.",
         _line(curve["move"], curve["energy"], "move", "energy"),
     )
-    if inputs.image_shape and inputs.images is None and len(inputs.image_shape) == 2:
+    if inputs.image_shape and len(inputs.image_shape) == 2:
         picked = largest_charts(about)[:10]
         titles = [f"chart {c}: {about['size'][c]} points" for c in picked]
+        if inputs.images is None:
+            shown = chart_images(model, picked)
+        else:
+            shown = member_images(model, inputs.images, picked)
         yield (
             "The largest charts",
             "Of each class: mean image, then the first directions.",
-            chart_figure(chart_images(model, picked), inputs.image_shape, titles),
+            chart_figure(shown, inputs.image_shape, titles),
         )
 
 
