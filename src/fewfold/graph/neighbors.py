@@ -15,6 +15,8 @@ METHODS = ("exact", "approximate")
 # Rows sent to faiss in one call: large enough for full-speed matrix products, small enough
 # that a progress bar moves and that memory stays near block x n floats.
 _BLOCK_ROWS = 4096
+# Up to this many rows an exact search is as quick as an approximate one.
+_FEW_ROWS = 640
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,11 @@ def nearest_neighbors(
     metric : {"euclidean", "cosine", "precomputed"}
         Cosine distance is ``1 - cos``; rows of zeros are at distance 1 from everything.
     method : {"exact", "approximate"}
-        "approximate" uses an inverted file index; its recall is measured and returned.
+        "approximate" uses inverted lists (`fewfold.graph.lists`); its recall is measured and
+        returned.
     n_probes : int, optional
-        Lists visited by the approximate search; by default 5 % of the lists, at least 16.
+        Lists visited by the approximate search; by default 5 % of the ``2 sqrt(n_samples)``
+        lists, at least 16.
     random_state : int
         Seed of the approximate index and of the recall sample.
     progress : callable, optional
@@ -107,10 +111,16 @@ def nearest_neighbors(
         return _sparse_search(X, n_neighbors, query, rows, metric, progress)
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
     base, wanted = _rows_for(X, X[rows or slice(0, n)] if query is None else query, metric)
-    index, is_exact = _build_index(base, method, n_probes, random_state)
-    found = _search(index, wanted, n_neighbors, own, progress)
-    recall = None
-    if not is_exact:
+    if method == "exact" or n < _FEW_ROWS:
+        found, recall = _search(_flat_index(base), wanted, n_neighbors, own, progress), None
+    else:
+        from fewfold.graph.lists import search_lists
+
+        n_lists = int(2 * np.sqrt(n))
+        found = search_lists(
+            base, wanted, n_neighbors, own, n_lists=n_lists,
+            n_probes=n_probes or max(16, n_lists // 20), seed=random_state, progress=progress,
+        )  # fmt: skip
         _complete(base, wanted, own, n_neighbors, found)
         recall = _measure_recall(base, wanted, own, n_neighbors, found[0], random_state)
     return Neighbors(found[0], _to_distance(found[1], metric), recall)
@@ -143,21 +153,12 @@ def _to_distance(squared, metric):
     return squared / 2 if metric == "cosine" else np.sqrt(squared)
 
 
-def _build_index(base, method, n_probes, seed):
+def _flat_index(base):
     import faiss
 
-    n, d = base.shape
-    n_lists = int(4 * np.sqrt(n))
-    if method == "exact" or n < 40 * 16:
-        index = faiss.IndexFlatL2(d)
-        index.add(base)
-        return index, True
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
-    index.cp.seed = seed
-    index.train(base)
+    index = faiss.IndexFlatL2(base.shape[1])
     index.add(base)
-    index.nprobe = n_probes or max(16, n_lists // 20)
-    return index, False
+    return index
 
 
 def _search(index, wanted, k, own, progress):
@@ -196,16 +197,16 @@ def _complete(base, wanted, own, k, found):
     """Search again exactly, in place, where the visited lists held too few rows."""
     short = np.flatnonzero((found[0] < 0).any(axis=1))
     if len(short):
-        exact, _ = _build_index(base, "exact", None, 0)
-        again = _search(exact, wanted[short], k, None if own is None else own[short], None)
+        again = _search(
+            _flat_index(base), wanted[short], k, None if own is None else own[short], None
+        )
         found[0][short], found[1][short] = again
 
 
 def _measure_recall(base, wanted, own, k, found, seed, sample=500):
     rng = np.random.default_rng(seed)
     pick = rng.choice(len(wanted), min(sample, len(wanted)), replace=False)
-    exact, _ = _build_index(base, "exact", None, seed)
-    true, _ = _search(exact, wanted[pick], k, None if own is None else own[pick], None)
+    true, _ = _search(_flat_index(base), wanted[pick], k, None if own is None else own[pick], None)
     hits = sum(len(np.intersect1d(a, b)) for a, b in zip(true, found[pick]))
     return hits / true.size
 

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from fewfold.graph import lists
+from fewfold.graph.neighbors import nearest_neighbors
+
+
+@pytest.fixture
+def clusters():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(0, 4, (12, 30))
+    return (centers[rng.integers(0, 12, 1500)] + rng.normal(size=(1500, 30))).astype(np.float32)
+
+
+def brute_force(base, query, k, own=None):
+    d2 = ((query[:, None].astype(float) - base[None]) ** 2).sum(axis=2)
+    if own is not None:
+        d2[np.arange(len(query)), own] = np.inf
+    return np.argsort(d2, axis=1, kind="stable")[:, :k], np.sort(d2, axis=1)[:, :k]
+
+
+def search(base, query, k, own, probes, **options):
+    return lists.search_lists(base, query, k, own, n_lists=20, n_probes=probes, seed=0, **options)
+
+
+def test_visiting_all_lists_is_exact(clusters):
+    own = np.arange(300, 500)
+    found, squared = search(clusters, clusters[own], 6, own, 20)
+    true, d2 = brute_force(clusters, clusters[own], 6, own)
+    np.testing.assert_array_equal(found, true)
+    np.testing.assert_allclose(squared, d2, rtol=1e-4)
+
+
+def test_visiting_more_lists_finds_more(clusters):
+    own = np.arange(1500)
+    true, _ = brute_force(clusters, clusters, 6, own)
+    shares = []
+    for probes in (1, 3, 20):
+        found, _ = search(clusters, clusters, 6, own, probes)
+        shares.append(np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found)]) / 6)
+    assert shares[0] < shares[1] < shares[2] == 1
+
+
+def test_wide_rows_are_searched_in_principal_directions_and_compared_in_full(clusters):
+    rng = np.random.default_rng(1)
+    turn = np.linalg.qr(rng.normal(size=(400, 30)))[0].T
+    wide = (clusters @ turn + 0.05 * rng.normal(size=(1500, 400)) + 7).astype(np.float32)
+    found, squared = search(wide, wide[:100], 5, np.arange(100), 20)
+    true, d2 = brute_force(wide, wide[:100], 5, np.arange(100))
+    assert np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found)]) / 5 > 0.99
+    np.testing.assert_allclose(squared[:, 0], d2[:, 0], rtol=1e-3)
+
+
+def test_queries_in_several_chunks_and_threads_give_the_same(clusters, monkeypatch):
+    whole = search(clusters, clusters, 4, np.arange(1500), 5)
+    monkeypatch.setattr(lists, "_QUERIES", 400)
+    monkeypatch.setattr(lists, "_BLOCK", 5000)
+    seen = []
+    parts = search(clusters, clusters, 4, np.arange(1500), 5, progress=seen.append)
+    np.testing.assert_array_equal(whole[0], parts[0])
+    assert sum(seen) == 1500 and len(seen) == 4
+
+
+def test_too_few_rows_in_the_visited_lists_are_marked(clusters):
+    found, squared = search(clusters, clusters[:5], 1400, None, 1)
+    short = found == -1
+    assert short.any() and np.isinf(squared[short]).all() and (found[:, 0] == np.arange(5)).all()
+
+
+def test_duplicates_are_ordered_by_row_number():
+    X = np.repeat(np.arange(700, dtype=np.float32), 3)[:, None] * np.ones(4, np.float32)
+    found = nearest_neighbors(X, 2, method="approximate")
+    np.testing.assert_array_equal(found.indices[300:303], [[301, 302], [300, 302], [300, 301]])
