@@ -122,8 +122,10 @@ def understand_table(
             continue
         columns.append(found)
     if not columns and ids is not None and _is_number(frame[ids]):
-        columns = [_number_column(ids, frame[ids])]
-        ids, ignored = None, [(n, w) for n, w in ignored if n != ids]
+        only = _number_column(ids, frame[ids])
+        if only["kind"] == "number":
+            columns = [only]
+            ids, ignored = None, [(n, w) for n, w in ignored if n != ids]
     if not columns:
         left = "; ".join(f"{n!r}: {w}" for n, w in ignored[:5])
         raise InputError(
