@@ -13,13 +13,14 @@ and ``E (Y / Z)`` taken apart would be six.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.special import xlogy
+
+from fewfold._chebyshev import thread_count
 
 # Bytes of one row block of E: two blocks fit the level-2 cache of current processors.
 _BLOCK_BYTES = 2**19
@@ -39,8 +40,10 @@ def workers(n_jobs: int | None = None):
     """
     from threadpoolctl import threadpool_limits
 
-    count = n_jobs if n_jobs and n_jobs > 0 else len(os.sched_getaffinity(0))
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+    with (
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(thread_count(n_jobs)) as pool,
+    ):
         yield pool
 
 

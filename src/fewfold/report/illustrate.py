@@ -57,7 +57,9 @@ def mbed(inputs, labeled, targets, y, *, n_classes, seed, settings):
     model = fit_model(inputs, labeled, targets, n_classes=n_classes, seed=seed, settings=settings)
     yield (
         "Mbed's embedding",
-        "The class boundaries are fixed and the data move; ringed points were labelled.",
+        "The class boundaries (lines) are fixed and the data move; ringed points were labelled. "
+        f"Dashed: membership {mbed_figures.MARGIN:.0%}."
+        + (" Shown is the plane that separates the classes most." if n_classes > 3 else ""),
         mbed_figures.embedding_figure(
             model.embedding_, model.directions_, model.lambda_, classes=y, labeled=labeled
         ),

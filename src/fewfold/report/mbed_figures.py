@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Distinct for up to ten classes also for colour-blind readers; more classes repeat them.
 _COLORS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #6a3d9a #8c564b #7f7f7f #bcbd22".split()
-_MARGIN = 0.9  # membership at which the margin is drawn
+MARGIN = 0.9  # membership at which the margin is drawn
 
 
 def picture_plane(Y: np.ndarray, directions: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -147,6 +147,7 @@ def criterion_figure(path: Path) -> Figure:
     axes.plot(steps, J, "o-", color=_COLORS[0], markersize=4, label="criterion J")
     axes.plot(path.best + 1, J[path.best], "o", color=_COLORS[1], markersize=9, label="kept")
     axes.set_xlabel("annealing step")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("Hotelling-Lawley trace J")
     axes.set_ylim(bottom=0)
     other = axes.twinx()
@@ -196,5 +197,5 @@ def _boundaries(axes, points, directions, lam, plane, center):
         own = m[:, k].reshape(len(v), len(u))
         if lead.min() < 0 < lead.max():
             axes.contour(u, v, lead, [0], colors="black", linewidths=1)
-        if own.min() < _MARGIN < own.max():
-            axes.contour(u, v, own, [_MARGIN], colors="black", linewidths=0.6, linestyles="--")
+        if own.min() < MARGIN < own.max():
+            axes.contour(u, v, own, [MARGIN], colors="black", linewidths=0.6, linestyles="--")
