@@ -1,6 +1,6 @@
 """Estimators, partition and adapter: real geometry, invariances, degenerate labels."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +15,9 @@ from fewfold.datasets.synthetic import generate
 from fewfold.exceptions import ConfigError, InputError
 from fewfold.multimanifold import PartitionSettings, partition
 from fewfold.multimanifold.adapter import fit_predict, make_learner
+from fewfold.multimanifold.decision import decision_sets, labelled_sets
 from fewfold.multimanifold.learners import TunedSVC, fit_parts, predict_parts
+from fewfold.training import Inputs
 
 SMALL_GRID = TunedSVC(gammas=(0.25, 1.0), penalties=(1.0, 100.0))
 
@@ -52,6 +54,23 @@ def test_helix_needs_the_hellinger_weights():
     without = MultiManifoldClassifier(unit_weights=True, random_state=0).fit(data.X, y)
     assert (with_weights.transduction_ != data.y).mean() < 0.03
     assert (without.transduction_ != data.y).mean() > 0.25
+
+
+def test_decision_sets_are_exact_up_to_a_hair_beside_crossings():
+    data, _ = draw("dollar_sign", 640, 20_000, seed=1, n_test=5000)
+    test = data.test_mask
+    found = partition(data.X[~test], np.arange(20_640) < 640)
+    groups = data.groups[~test][found.kept]
+    table = np.zeros((found.bounds.n_parts, 2))
+    np.add.at(table, (found.part, groups), 1)
+    means = table.argmax(axis=1)
+    # k-means leaves about 0.8 % of the kept points on the wrong manifold, the refinement fewer,
+    # and thin Gaussians fewer test points than the ridge of the graph (0.4 %) would.
+    assert (means[found.cell_part] != groups).mean() < (means[found.part] != groups).mean()
+    placed = decision_sets(found, data.X[test])
+    assert (means[placed] != data.groups[test]).mean() < 0.003
+    own = labelled_sets(found)
+    assert (means[own] != groups[found.labelled]).mean() < 0.004
 
 
 def test_dollar_sign_does_not_depend_on_where_the_cover_starts():
@@ -249,7 +268,7 @@ def inputs_of(data, n_new=200, **more):
     new = slice(len(data.X) - n_new, None)
     old = slice(0, len(data.X) - n_new)
     fields = {"groups": data.groups[old], "groups_new": data.groups[new], **more}
-    return SimpleNamespace(X=data.X[old], X_new=data.X[new], task=data.task, **fields), new
+    return Inputs(X=data.X[old], X_new=data.X[new], task=data.task, **fields), new
 
 
 @pytest.mark.parametrize("mode", ["global", "clairvoyant", "ssl"])
@@ -296,8 +315,55 @@ def test_adapter_refuses_what_it_does_not_know():
         call(sigmaa=1)
     with pytest.raises(ConfigError, match="mean nothing"):
         call(mode="global", sigma=1)
+    with pytest.raises(ConfigError, match="\\['graph'\\] mean nothing"):
+        told = replace(inputs, graph=object())
+        fit_predict(
+            told, np.arange(40), data.y[:40], n_classes=2, seed=0, settings={"mode": "global"}
+        )
     with pytest.raises(ConfigError, match="learner='kernel'"):
         make_learner("kernel", "classification", 0)
+
+
+# --- a graph of the rows ----------------------------------------------------------------------
+
+
+def test_named_graph_in_the_workflow_equals_the_estimators():
+    from fewfold.graph.build import GraphSettings, build_graph
+
+    data, y = draw("surface_helix", 40, 3000, seed=2)
+    settings = GraphSettings(n_neighbors=8)
+    graph = build_graph(data.X, settings)
+    inputs = Inputs(X=data.X, task="classification", graph=graph)
+    out = fit_predict(
+        inputs, np.arange(40), data.y[:40], n_classes=2, seed=0, settings={"n_covers": 1}
+    )
+    model = MultiManifoldClassifier(n_covers=1, data_graph=settings, random_state=0)
+    model.fit(data.X, y)
+    assert (out.labels == model.transduction_).all()
+    alone = MultiManifoldClassifier(n_covers=1, random_state=0).fit(data.X, y)
+    assert (model.partition_.W != alone.partition_.W).nnz > 0
+
+
+def test_the_graph_decides_which_points_are_joined():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.random((1200, 2)), np.zeros(1200)]
+    left = X[:, 0] < 0.5
+    labelled = np.arange(1200) < 20
+    near = partition(X, labelled, PartitionSettings(n_covers=1)).W
+    same = sparse.csr_array(left[:, None] == left[None, :]).astype(float)
+    found = partition(X, labelled, PartitionSettings(n_covers=1), graph=same)
+    side = left[found.kept]
+    edges = found.W.tocoo()
+    across = side[edges.row] != side[edges.col]
+    # Two halves that the graph does not join are joined by the one shortest link only.
+    assert across.sum() == 2 and near.nnz > 0
+    assert len(set(found.part[side])) == len(set(found.part[~side])) == 1
+
+
+def test_a_graph_of_other_rows_is_refused():
+    data, y = draw("surface_helix", 40, 500)
+    with pytest.raises(InputError, match="shape \\(3, 3\\)"):
+        MultiManifoldClassifier(data_graph=sparse.eye_array(3)).fit(data.X, y)
 
 
 # --- real digits -----------------------------------------------------------------------------

@@ -14,13 +14,14 @@ from fewfold.multimanifold.clustering import (
     ratio_cut_embedding,
 )
 from fewfold.multimanifold.cover import greedy_cover, starting_points
-from fewfold.multimanifold.decision import gaussian_parts, voronoi_parts
+from fewfold.multimanifold.decision import gaussian_parts, refined_parts, voronoi_parts
 from fewfold.multimanifold.hellinger import (
     connecting_links,
     hellinger_graph,
     mahalanobis_neighbors,
     squared_hellinger,
 )
+from fewfold.multimanifold.named_graph import contract, nearest_along, nearest_candidates
 from fewfold.multimanifold.rules import resolve_bounds
 
 
@@ -284,3 +285,59 @@ def test_gaussian_parts_match_summed_densities():
     density = np.stack([multivariate_normal(x, s).pdf(Q) for x, s in zip(X, S)], axis=1)
     expected = np.stack([density[:, part == p].sum(axis=1) for p in range(3)]).argmax(axis=0)
     assert (gaussian_parts(X, S, part, Q) == expected).all()
+
+
+def test_a_left_out_point_does_not_vote_for_itself():
+    points = np.array([[0.0], [1.0], [1.1]])
+    S, part = np.full((3, 1, 1), 0.04), np.array([0, 1, 0])
+    assert gaussian_parts(points, S, part, points).tolist() == [0, 1, 0]
+    assert gaussian_parts(points, S, part, points, np.arange(3))[1:].tolist() == [0, 1]
+
+
+def test_refinement_gives_crossing_points_to_the_line_they_follow():
+    along = np.linspace(-1, 1, 21)
+    points = np.r_[np.c_[along, 0 * along], np.c_[0 * along, along]]
+    flat, steep = np.diag([0.02, 1e-5]), np.diag([1e-5, 0.02])
+    S = np.r_[np.tile(flat, (21, 1, 1)), np.tile(steep, (21, 1, 1))]
+    truth = np.repeat([0, 1], 21)
+    part = truth.copy()
+    part[[9, 10, 11, 30]] = 1, 1, 1, 0  # around the crossing, where both lines meet
+    assert (refined_parts(points, S, S, part, 0.2) == truth).all()
+
+
+def test_thin_gaussians_only_where_covariances_have_full_rank():
+    assert cov.default_cell_ridge(3, 0.01) < 1e-5
+    assert cov.default_cell_ridge(15, 0.3) == 0.3
+
+
+def test_contraction_counts_edges_between_the_cells_along_the_graph():
+    from scipy.sparse.csgraph import dijkstra
+
+    rng = np.random.default_rng(13)
+    Z, kept = rng.normal(size=(60, 2)), np.array([3, 17, 40, 59])
+    # Two halves without a link: the kept points 3 and 17 reach the first only.
+    joined = rng.random((60, 60)) < 0.15
+    joined[:30, 30:] = joined[30:, :30] = False
+    W = sparse.csr_array(np.triu(joined, 1).astype(float))
+    lengths = np.where(np.triu(joined, 1), cdist(Z, Z), 0.0)
+    cell = dijkstra(sparse.csr_array(lengths), directed=False)[:, kept].argmin(axis=1)
+    assert (nearest_along(W, Z, kept) == cell).all()
+    expected = np.zeros((4, 4))
+    for i, j in zip(*W.nonzero()):
+        if cell[i] != cell[j]:
+            expected[cell[i], cell[j]] += 1
+    assert (contract(W, Z, kept).toarray() == expected + expected.T).all()
+    assert not expected[:2, 2:].any()
+
+
+def test_candidates_are_ranked_by_the_metric_of_their_own_point():
+    rng = np.random.default_rng(14)
+    X, S = rng.normal(size=(12, 2)), random_covariances(rng, 12, 2)
+    allowed = rng.random((12, 12)) < 0.6
+    np.fill_diagonal(allowed, False)
+    rows, columns = nearest_candidates(X, S, sparse.csr_array(allowed.astype(float)), 3)
+    for i in range(12):
+        offset = X - X[i]
+        d2 = np.einsum("ij,jk,ik->i", offset, np.linalg.inv(S[i]), offset)
+        expected = sorted(np.flatnonzero(allowed[i]), key=lambda j, d2=d2: d2[j])[:3]
+        assert columns[rows == i].tolist() == expected

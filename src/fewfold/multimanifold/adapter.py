@@ -66,7 +66,8 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
     Parameters
     ----------
     inputs : Inputs
-        ``X``, ``X_new`` and ``task``; with ``mode: clairvoyant`` also ``groups`` (and
+        ``X``, ``X_new`` and ``task``; a ``graph``, if the config names one, says which kept
+        points may be joined; with ``mode: clairvoyant`` also ``groups`` (and
         ``groups_new``; without it new rows take the set of the nearest row).
     labeled : int ndarray of shape (n_labeled,)
     targets : ndarray of shape (n_labeled,)
@@ -88,10 +89,9 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
     base = make_learner(settings.pop("learner", "auto"), inputs.task, seed)
     if mode == "ssl":
         return _ssl(inputs, labeled, targets, n_classes, seed, base, settings)
-    if settings:
-        raise ConfigError(
-            f"settings {sorted(settings)} mean nothing with mode={mode!r}. Leave them out."
-        )
+    if settings or inputs.graph is not None:
+        named = sorted([*settings, *(["graph"] if inputs.graph is not None else [])])
+        raise ConfigError(f"settings {named} mean nothing with mode={mode!r}. Leave them out.")
     if mode == "global":
         parts = np.zeros(inputs.X.shape[0], np.int64)
         parts_new = None if inputs.X_new is None else np.zeros(inputs.X_new.shape[0], np.int64)
@@ -104,9 +104,11 @@ def _ssl(inputs, labeled, targets, n_classes, seed, base, settings):
     is_classifier = inputs.task == "classification"
     kind = MultiManifoldClassifier if is_classifier else MultiManifoldRegressor
     try:
-        model = kind(base, random_state=seed, **settings)
+        model = kind(base, data_graph=inputs.graph, random_state=seed, **settings)
     except TypeError as problem:
-        allowed = sorted(set(kind().get_params(deep=False)) - {"base_estimator", "random_state"})
+        allowed = sorted(
+            set(kind().get_params(deep=False)) - {"base_estimator", "data_graph", "random_state"}
+        )
         raise ConfigError(
             f"unknown setting of the multi-manifold method: {problem}. Allowed are mode, learner, "
             f"{', '.join(allowed)}."

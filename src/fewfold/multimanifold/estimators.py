@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from fewfold.exceptions import InputError
 from fewfold.kernel_regression import KernelRegressor
-from fewfold.multimanifold.decision import CELLS, decision_sets
+from fewfold.multimanifold.decision import CELLS, decision_sets, labelled_sets
 from fewfold.multimanifold.learners import (
     TunedSVC,
     class_scores,
     fit_parts,
     predict_parts,
 )
+from fewfold.multimanifold.named_graph import resolve_graph
 from fewfold.multimanifold.partition import PartitionSettings, partition
 
 
@@ -36,12 +37,14 @@ class _MultiManifold(BaseEstimator):
         degree="auto",
         sigma=0.2,
         ridge="auto",
+        cell_ridge="auto",
         n_components="auto",
-        n_refits=5,
+        n_refits=15,
         n_covers=3,
         n_restarts=10,
         cells="gaussian",
         unit_weights=False,
+        data_graph=None,
         random_state=0,
     ):
         self.base_estimator = base_estimator
@@ -52,12 +55,14 @@ class _MultiManifold(BaseEstimator):
         self.degree = degree
         self.sigma = sigma
         self.ridge = ridge
+        self.cell_ridge = cell_ridge
         self.n_components = n_components
         self.n_refits = n_refits
         self.n_covers = n_covers
         self.n_restarts = n_restarts
         self.cells = cells
         self.unit_weights = unit_weights
+        self.data_graph = data_graph
         self.random_state = random_state
 
     def _settings(self):
@@ -79,14 +84,20 @@ class _MultiManifold(BaseEstimator):
             )
         if self.cells not in CELLS:
             raise InputError(f"cells={self.cells!r} is unknown. Choose one of {', '.join(CELLS)}.")
-        self.partition_ = partition(X, labelled, self._settings(), random_state=self._seed())
+        self.partition_ = partition(
+            X,
+            labelled,
+            self._settings(),
+            graph=resolve_graph(self.data_graph, X),
+            random_state=self._seed(),
+        )
         self.n_parts_ = self.partition_.bounds.n_parts
         rows = self.partition_.kept[self.partition_.labelled]
         self.learners_, reports = fit_parts(
             self._base(),
             X[rows],
             y[rows],
-            self.partition_.part[self.partition_.labelled],
+            labelled_sets(self.partition_, self.cells),
             self.n_parts_,
             self.partition_.sizes().sum(axis=1),
             is_classifier=isinstance(self, ClassifierMixin),
@@ -158,6 +169,8 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
         Bandwidth of the weights ``exp(-H**2 / (2 sigma**2))``.
     ridge : float or "auto"
         Share of the mean variance added to covariances: 0.01 up to 4 dimensions, 0.3 above.
+    cell_ridge : float or "auto"
+        The same for the Gaussians of the decision sets: 1e-6 up to 4 dimensions, ``ridge`` above.
     n_components : int, "auto" or None
         Principal components in which the geometry is read; "auto" is 15 for data with more
         features, None all features.
@@ -172,6 +185,9 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
         Decision sets: where a part is densest, or around its kept points as in the paper.
     unit_weights : bool
         Give all edges weight 1, to see what the Hellinger distances contribute.
+    data_graph : dict, GraphSettings, NeighborGraph or sparse matrix, optional
+        A neighbour graph of the rows (or its settings) that says which kept points may be
+        joined; without it they are searched by Mahalanobis distance among all.
     random_state : int, RandomState or None
 
     Attributes

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.multimanifold.named_graph import nearest_candidates
 
 # Edges handled at once: the batch of summed covariances stays near 64 MB.
 _BATCH_FLOATS = 2**23
@@ -92,6 +93,7 @@ def hellinger_graph(
     sigma: float = 0.2,
     *,
     unit_weights: bool = False,
+    candidates: sparse.csr_array | None = None,
 ) -> sparse.csr_array:
     """Join Mahalanobis neighbours by undirected edges weighted ``exp(-H^2 / (2 sigma^2))``.
 
@@ -106,6 +108,8 @@ def hellinger_graph(
         Bandwidth on the Hellinger distance.
     unit_weights : bool
         Give every edge weight 1: shows what the Hellinger distances contribute.
+    candidates : csr_array of shape (n_points, n_points), optional
+        Pairs among which neighbours are searched; all when left out.
 
     Returns
     -------
@@ -121,9 +125,12 @@ def hellinger_graph(
     """
     if not sigma > 0:
         raise InputError(f"sigma={sigma!r} is not allowed. Give a number above 0 (default 0.2).")
-    found = mahalanobis_neighbors(X, covariances, n_neighbors)
-    rows = np.repeat(np.arange(len(X)), found.shape[1])
-    rows, columns = undirected(rows, found.ravel())
+    if candidates is None:
+        found = mahalanobis_neighbors(X, covariances, n_neighbors)
+        arcs = np.repeat(np.arange(len(X)), found.shape[1]), found.ravel()
+    else:
+        arcs = nearest_candidates(X, covariances, candidates, n_neighbors)
+    rows, columns = undirected(*arcs)
     links = connecting_links(X, rows, columns)
     rows, columns = np.r_[rows, links[:, 0]], np.r_[columns, links[:, 1]]
     if unit_weights:

@@ -12,8 +12,9 @@ from fewfold.exceptions import InputError
 from fewfold.multimanifold import covariances as cov
 from fewfold.multimanifold.clustering import constrained_kmeans, cut_value, ratio_cut_embedding
 from fewfold.multimanifold.cover import greedy_cover, starting_points
-from fewfold.multimanifold.decision import voronoi_parts
+from fewfold.multimanifold.decision import refined_parts, voronoi_parts
 from fewfold.multimanifold.hellinger import hellinger_graph
+from fewfold.multimanifold.named_graph import contract
 from fewfold.multimanifold.rules import Bounds, default_degree, default_neighborhood, resolve_bounds
 
 
@@ -33,6 +34,8 @@ class PartitionSettings:
         Bandwidth of the Hellinger weights.
     ridge : float or "auto"
         Share of the mean variance added to each covariance; 0.01 up to 4 dimensions, else 0.3.
+    cell_ridge : float or "auto"
+        The same for the Gaussians of the decision sets; 1e-6 up to 4 dimensions, else ``ridge``.
     n_components : int, "auto" or None
         Principal components in which the geometry is read.
     n_refits : int
@@ -52,8 +55,9 @@ class PartitionSettings:
     degree: int | str = "auto"
     sigma: float = 0.2
     ridge: float | str = "auto"
+    cell_ridge: float | str = "auto"
     n_components: int | str | None = "auto"
-    n_refits: int = 5
+    n_refits: int = 15
     n_covers: int = 3
     n_restarts: int = 10
     unit_weights: bool = False
@@ -77,6 +81,9 @@ class Partition:
     W : csr_array of shape (n_kept, n_kept)
     bounds : Bounds
     ratio_cut : float
+    cell_covariances, cell_part : ndarray or None
+        Gaussians of the decision sets and the part of each: ``part``, corrected beside crossings
+        (:func:`fewfold.multimanifold.decision.refined_parts`); None when there is one part only.
     projection : Projection or None
         Takes new rows into the space of ``points``.
     agreement : float
@@ -93,6 +100,8 @@ class Partition:
     W: sparse.csr_array
     bounds: Bounds
     ratio_cut: float
+    cell_covariances: np.ndarray | None = None
+    cell_part: np.ndarray | None = None
     projection: cov.Projection | None = None
     agreement: float = 1.0
     times_s: dict = field(default_factory=dict)
@@ -124,6 +133,7 @@ def partition(
     labelled: np.ndarray,
     settings: PartitionSettings | None = None,
     *,
+    graph: sparse.csr_array | None = None,
     random_state: int = 0,
 ) -> Partition:
     """Split data into decision sets, reading nothing of the labels but where they are.
@@ -134,6 +144,9 @@ def partition(
     labelled : bool ndarray of shape (n_samples,)
         At least one True.
     settings : PartitionSettings, optional
+    graph : csr_array of shape (n_samples, n_samples), optional
+        A neighbour graph of the rows. Kept points are then joined only where the graph joins
+        rows around them (:mod:`fewfold.multimanifold.named_graph`); the weights stay Hellinger's.
     random_state : int
         Seeds the starts of the k-means.
 
@@ -160,10 +173,15 @@ def partition(
     (1, 1, 0)
     """
     clock = _Clock()
-    found = partitions_from_starts(X, labelled, settings, random_state=random_state, clock=clock)
-    best, agreement = consensus(found[0].projection.apply(X), found)
+    found = partitions_from_starts(
+        X, labelled, settings, graph=graph, random_state=random_state, clock=clock
+    )
+    Z = found[0].projection.apply(X)
+    best, agreement = consensus(Z, found)
     clock("consensus")
-    return replace(found[best], agreement=agreement, times_s=clock.times_s)
+    chosen = with_cells(Z, found[best], settings or PartitionSettings())
+    clock("cells")
+    return replace(chosen, agreement=agreement, times_s=clock.times_s)
 
 
 def partitions_from_starts(
@@ -171,6 +189,7 @@ def partitions_from_starts(
     labelled: np.ndarray,
     settings: PartitionSettings | None = None,
     *,
+    graph: sparse.csr_array | None = None,
     random_state: int = 0,
     clock=None,
 ) -> list[Partition]:
@@ -178,7 +197,7 @@ def partitions_from_starts(
 
     Parameters
     ----------
-    X, labelled, settings, random_state
+    X, labelled, settings, graph, random_state
         As for :func:`partition`.
     clock : callable, optional
         Called with the name of each step that ended.
@@ -195,7 +214,9 @@ def partitions_from_starts(
     Z = projection.apply(X)
     clock("reduce")
     paths = _covers(Z, labelled, settings, clock)
-    found = [_one_partition(Z, labelled, path, settings, random_state, clock) for path in paths]
+    found = [
+        _one_partition(Z, labelled, path, settings, graph, random_state, clock) for path in paths
+    ]
     return [replace(one, projection=projection) for one in found]
 
 
@@ -213,11 +234,16 @@ def _check(X, labelled, settings):
             )
 
 
-def _neighborhood_size(labelled, settings):
-    n_unlabelled = int((~labelled).sum())
+def _local_covariances(Z, points, n_unlabelled, ridge, settings):
+    size = _neighborhood_size(n_unlabelled, len(Z), settings)
+    candidates = cov.neighbourhoods(Z, size * (2 if settings.n_refits else 1), points)
+    return cov.steered_covariances(Z, points, candidates, size, ridge, settings.n_refits)
+
+
+def _neighborhood_size(n_unlabelled, n_samples, settings):
     if settings.n_neighbors == "auto":
         # Without unlabelled points the labelled ones are all there is to see the shape.
-        return default_neighborhood(n_unlabelled or len(labelled))
+        return default_neighborhood(n_unlabelled or n_samples)
     if isinstance(settings.n_neighbors, str) or settings.n_neighbors < 2:
         raise InputError(
             f"n_neighbors={settings.n_neighbors!r} is not allowed. Give 'auto' or at least 2."
@@ -231,7 +257,7 @@ def _covers(Z, labelled, settings, clock):
     if not len(unlabelled):
         return [unlabelled]
     U = Z[unlabelled]
-    around = cov.neighbourhoods(U, _neighborhood_size(labelled, settings))
+    around = cov.neighbourhoods(U, _neighborhood_size(len(U), len(Z), settings))
     clock("neighbours")
     starts = starting_points(U, settings.n_covers)
     paths = [unlabelled[greedy_cover(U, around, start)] for start in starts]
@@ -239,7 +265,7 @@ def _covers(Z, labelled, settings, clock):
     return paths
 
 
-def _one_partition(Z, labelled, path, settings, random_state, clock):
+def _one_partition(Z, labelled, path, settings, graph, random_state, clock):
     own = np.flatnonzero(labelled)
     origin = Z[path[0]] if len(path) else Z.mean(axis=0)
     # Labelled points by distance from the start, the others as walked: no row number matters.
@@ -251,13 +277,18 @@ def _one_partition(Z, labelled, path, settings, random_state, clock):
     )
     if bounds.n_parts == 1 or bounds.n_parts >= len(kept):
         return _whole(Z, kept, is_labelled, bounds)
-    size = _neighborhood_size(labelled, settings)
-    candidates = cov.neighbourhoods(Z, size * (2 if settings.n_refits else 1), Z[kept])
     ridge = cov.default_ridge(Z.shape[1]) if settings.ridge == "auto" else settings.ridge
-    S = cov.steered_covariances(Z, Z[kept], candidates, size, ridge, settings.n_refits)
+    S = _local_covariances(Z, Z[kept], int((~labelled).sum()), ridge, settings)
     clock("covariances")
     degree = default_degree(len(kept)) if settings.degree == "auto" else settings.degree
-    W = hellinger_graph(Z[kept], S, degree, settings.sigma, unit_weights=settings.unit_weights)
+    W = hellinger_graph(
+        Z[kept],
+        S,
+        degree,
+        settings.sigma,
+        unit_weights=settings.unit_weights,
+        candidates=None if graph is None else contract(graph, Z, kept),
+    )
     clock("graph")
     V = ratio_cut_embedding(W, bounds.n_parts)
     clock("eigenvectors")
@@ -273,6 +304,35 @@ def _one_partition(Z, labelled, path, settings, random_state, clock):
     clock("kmeans")
     cut = cut_value(W, clustering.part)
     return Partition(kept, clustering.part, is_labelled, Z[kept], S, W, bounds, cut)
+
+
+def with_cells(Z: np.ndarray, found: Partition, settings: PartitionSettings) -> Partition:
+    """Add the Gaussians from which decision sets are read.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_dimensions)
+        The data in the space of the partition.
+    found : Partition
+    settings : PartitionSettings
+
+    Returns
+    -------
+    Partition
+    """
+    if found.covariances is None:
+        return found
+    d = Z.shape[1]
+    ridge = cov.default_ridge(d) if settings.ridge == "auto" else settings.ridge
+    thin = (
+        cov.default_cell_ridge(d, ridge) if settings.cell_ridge == "auto" else settings.cell_ridge
+    )
+    covariances = found.covariances
+    if thin != ridge:
+        n_labelled = int(found.labelled.sum())
+        covariances = _local_covariances(Z, found.points, len(Z) - n_labelled, thin, settings)
+    part = refined_parts(found.points, covariances, found.covariances, found.part, settings.sigma)
+    return replace(found, cell_covariances=covariances, cell_part=part)
 
 
 def _whole(Z, kept, is_labelled, bounds):

@@ -25,6 +25,8 @@ class Part:
     tasks : tuple of str
     encodes : bool
         Whether a manifold describes every row in a file of its own (stage encode_points).
+    copies : bool
+        Whether a learner reads transformed copies of the labelled rows (stage make_copies).
     clusters : bool
         Whether a learner works without any label (budget 0).
     renamed : tuple of (key in a config, name of the function's option)
@@ -38,6 +40,7 @@ class Part:
     may: tuple = ()
     tasks: tuple = ("classification",)
     encodes: bool = False
+    copies: bool = False
     clusters: bool = False
     renamed: tuple = ()
     figures: str | None = None
@@ -104,6 +107,7 @@ LEARNERS = {
     ),
     "multimanifold": Part(
         "fewfold.multimanifold.adapter:fit_predict",
+        may=("graphs",),
         tasks=BOTH,
         renamed=(("base", "learner"),),
         figures="fewfold.report.illustrate:multimanifold",
@@ -111,11 +115,12 @@ LEARNERS = {
     "invariant_svm": Part(
         "fewfold.invariance.adapter:fit_predict",
         may=("graphs",),
+        copies=True,
         renamed=(("base", "kernel"), ("copies_graph", "graph")),
         figures="fewfold.report.illustrate:invariance",
     ),
-    "virtual_support_vectors": Part("fewfold.invariance.adapter:fit_predict_vsv"),
-    "virtual_samples": Part("fewfold.invariance.adapter:fit_predict_all_virtual"),
+    "virtual_support_vectors": Part("fewfold.invariance.adapter:fit_predict_vsv", copies=True),
+    "virtual_samples": Part("fewfold.invariance.adapter:fit_predict_all_virtual", copies=True),
 }
 
 SECTIONS = {"manifolds": MANIFOLDS, "kernels": KERNELS, "methods": LEARNERS}
