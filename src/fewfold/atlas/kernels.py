@@ -119,6 +119,8 @@ def atlas_kernel_rows(
     >>> K.round(3).tolist() == [[1.0, round(float(np.exp(-1)), 3)]] * 2 or K.shape
     (2, 2)
     """
+    from fewfold.atlas._scatter import add_block  # numba is slow to load
+
     _check_scale("gamma", gamma)
     _check_scale("sigma", sigma)
     rows = _prepare(code_rows, gamma, sigma, kind, normalize, assignment)
@@ -137,9 +139,7 @@ def atlas_kernel_rows(
             kind,
             sigma,
         )
-        block *= rows[r, i][:, None]
-        block *= columns[c, j]
-        K[r[:, None], c] += block
+        add_block(K, r, c, block, rows[r, i], columns[c, j])
     return K
 
 
