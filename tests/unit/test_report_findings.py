@@ -54,6 +54,22 @@ def test_method_with_failures_does_not_lead():
     assert leader.method == "a"
 
 
+def test_a_method_told_the_truth_is_shown_but_not_ranked():
+    from fewfold.report.page import render
+
+    metrics, summary = tables("d", "error", {"told": 0.01, "a": 0.1, "b": 0.2}, (10,))
+    methods = {
+        "told": {"learner": "multimanifold", "mode": "clairvoyant"},
+        "a": {"learner": "multimanifold", "mode": "ssl"},
+    }
+    page = ReportContent(metrics, summary, config={"methods": methods})
+    (leader,) = leaders(page, "d")
+    assert leader.method == "a" and leader.untested == ("b",)
+    assert "Not ranked: told, told the true sets" in render(page)
+    alone = ReportContent(*tables("d", "error", {"told": 0.01}, (10,)), config={"methods": methods})
+    assert leaders(alone, "d")[0].method == "told"
+
+
 def test_higher_is_better_for_accuracy_and_nan_never_leads():
     metrics, summary = tables("d", "accuracy", {"a": 0.5, "b": 0.7, "c": 0.9}, (10,))
     summary.loc[summary["method"] == "c", "mean"] = np.nan

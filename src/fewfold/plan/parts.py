@@ -33,6 +33,9 @@ class Part:
         For options whose own name means something else in a config.
     figures : str or None
         ``"module:function"`` that draws a method's own pictures for the report.
+    oracle : tuple of (option, value) or None
+        The setting with which a learner is told what no method can know; the report shows such
+        a method but ranks it nowhere.
     """
 
     target: str
@@ -44,6 +47,7 @@ class Part:
     clusters: bool = False
     renamed: tuple = ()
     figures: str | None = None
+    oracle: tuple | None = None
 
     def illustrator(self):
         """Import and return the function that draws the part's own pictures."""
@@ -111,6 +115,7 @@ LEARNERS = {
         tasks=BOTH,
         renamed=(("base", "learner"),),
         figures="fewfold.report.illustrate:multimanifold",
+        oracle=("mode", "clairvoyant"),
     ),
     "invariant_svm": Part(
         "fewfold.invariance.adapter:fit_predict",
@@ -127,3 +132,15 @@ SECTIONS = {"manifolds": MANIFOLDS, "kernels": KERNELS, "methods": LEARNERS}
 
 # The key under which a part refers to each section.
 REFERENCES = {"graphs": "graph", "manifolds": "manifold", "kernels": "kernel"}
+
+
+def oracles(config) -> set[str]:
+    """Name the methods of a config that are told what no method can know."""
+    found = set()
+    for name, settings in (config.get("methods") or {}).items():
+        part = LEARNERS.get((settings or {}).get("learner"))
+        if part is not None and part.oracle is not None:
+            option, value = part.oracle
+            if settings.get(option) == value:
+                found.add(name)
+    return found

@@ -9,6 +9,7 @@ from importlib import resources
 
 import numpy as np
 
+from fewfold.plan.parts import oracles
 from fewfold.report import (
     _svg,
     curves,
@@ -124,6 +125,7 @@ def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) ->
         "view": view,
         "headline": headline,
         "leaders": found,
+        "told": _told(content, name),
         "panels": _panels(content, name, found),
         "graphs": graphs.by_graph(content, name),
         "facts": tables.facts(view) if view else [],
@@ -140,6 +142,12 @@ def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) ->
     return section
 
 
+def _told(content: ReportContent, name: str) -> list[str]:
+    """The dataset's methods that are told the truth: shown, not ranked."""
+    methods = content.summary.loc[content.summary["dataset"] == name, "method"]
+    return [m for m in dict.fromkeys(methods) if m in oracles(content.config)]
+
+
 def _panels(content: ReportContent, name: str, found: list[findings.Leader]) -> list[dict]:
     panels = []
     for protocol in dict.fromkeys(leader.protocol for leader in found):
@@ -148,7 +156,7 @@ def _panels(content: ReportContent, name: str, found: list[findings.Leader]) -> 
         best = [leader for leader in found if leader.protocol == protocol][-1]
         label = (
             f"{findings.axis_title(metric, protocol)} of {findings.counted(len(series), 'method')}"
-            f" on {name}; the least with {findings.counted(best.n_labeled, 'label')} is "
+            f" on {name}; the best with {findings.counted(best.n_labeled, 'label')} is "
             f"{best.method}, {findings.number(best.mean, metric)}."
         )
         title = findings.axis_title(metric, protocol)
