@@ -13,15 +13,15 @@ def load_inputs(files: dict) -> tuple[Inputs, Labels]:
     Parameters
     ----------
     files : dict
-        Paths of features and labels, and of graph, extension, manifold, points and kernel where
-        the chain has them.
+        Paths of features and labels, and of graph, extension, manifold, points, kernel and
+        copies where the chain has them.
 
     Returns
     -------
     Inputs, Labels
     """
     data, truth = read_features(files["features"]), read_labels(files["labels"])
-    graph = extension = manifold = kernel = None
+    graph = extension = manifold = kernel = copies = None
     if files.get("graph"):
         from fewfold.graph.files import read_graph
 
@@ -39,6 +39,10 @@ def load_inputs(files: dict) -> tuple[Inputs, Labels]:
         from fewfold.kernels import KernelMatrix
 
         kernel = KernelMatrix(files["kernel"])
+    if files.get("copies"):
+        from fewfold.transforms.stage import CopiesFile
+
+        copies = CopiesFile(files["copies"])
     inputs = Inputs(
         X=data.X,
         X_new=data.X_new,
@@ -47,6 +51,7 @@ def load_inputs(files: dict) -> tuple[Inputs, Labels]:
         extension=extension,
         manifold=manifold,
         kernel=kernel,
+        copies=copies,
         image_shape=data.image_shape,
         images=data.images,
         images_new=data.images_new,

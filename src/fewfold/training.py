@@ -23,6 +23,8 @@ class Inputs:
         Weights of the new rows over the rows of the graph.
     manifold : dict of arrays or None
     kernel : fewfold.kernels.KernelMatrix or None
+    copies : fewfold.transforms.stage.CopiesFile or None
+        Transformed copies of the rows that some draw labels.
     image_shape : tuple of int or None
     images, images_new : arrays or None
         Scaled pixels of the rows, where ``X`` holds their principal components.
@@ -37,6 +39,7 @@ class Inputs:
     extension: Any = None
     manifold: Any = None
     kernel: Any = None
+    copies: Any = None
     image_shape: tuple | None = None
     images: Any = None
     images_new: Any = None

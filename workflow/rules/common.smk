@@ -32,6 +32,7 @@ wildcard_constraints:
     graph="[^/]+?(?<!\\.new)",
     manifold="[^/]+?(?<!\\.points)",
     kernel="[^/]+",
+    transform="[^/]+",
     method="[^/]+",
     tile="[0-9]+",
     first="[0-9]+",

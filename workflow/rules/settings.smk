@@ -1,7 +1,9 @@
 """What rules read and are set by: functions of the wildcards over the plan."""
 
+from fewfold.exceptions import ConfigError
 from fewfold.graph.build import GraphSettings
 from fewfold.report.page import templates_digest
+from fewfold.transforms.naming import transform_key, transform_or_default
 
 # --- Data
 
@@ -171,6 +173,23 @@ def kernel_settings(wildcards):
     }
 
 
+def transform_of(dataset, method):
+    """The transform whose copies a method learns from, or None."""
+    entry = config["methods"][method]
+    if not LEARNERS[entry["learner"]].copies:
+        return None
+    return transform_or_default(entry.get("transform"), plan.image_shape(dataset))
+
+
+def copies_settings(wildcards):
+    """The settings behind a copies file's name: those of any method that reads it."""
+    for method in plan.methods_for(wildcards.dataset):
+        spec = transform_of(wildcards.dataset, method)
+        if spec is not None and transform_key(spec) == wildcards.transform:
+            return {"transform": spec}
+    raise ConfigError(f"No method of this run uses copies {wildcards.transform!r}.")
+
+
 def kernel_code(wildcards):
     kind = config["kernels"][wildcards.kernel]["type"]
     return code_of("compute_kernel_tile", KERNELS[kind].module, leave_out=TABLE)
@@ -201,6 +220,9 @@ def training_inputs(wildcards):
             files["extension"] = f"{base}/graphs/{graph}.new.h5"
     if chain.kernel:
         files["kernel"] = f"{base}/kernels/{chain.kernel}.h5"
+    transform = transform_of(wildcards.dataset, wildcards.method)
+    if transform is not None:
+        files["copies"] = f"{base}/copies/{transform_key(transform)}.h5"
     return files
 
 
@@ -247,6 +269,9 @@ RULE_EDGES = [
     ("prepare_features", "compute_kernel_tile"),
     ("draw_splits", "compute_kernel_tile"),
     ("compute_kernel_tile", "join_kernel"),
+    ("prepare_features", "make_copies"),
+    ("draw_splits", "make_copies"),
+    ("make_copies", "train_method"),
     ("join_kernel", "train_method"),
     ("fit_manifold", "train_method"),
     ("build_graph", "train_method"),
@@ -278,6 +303,8 @@ def used_edges():
         absent.add("fit_manifold")
     if not any(MANIFOLDS[config["manifolds"][m]["type"]].encodes for m in manifolds):
         absent.add("encode_points")
+    if not any(transform_of(dataset, method) for dataset, method in plan.pairs):
+        absent.add("make_copies")
     if not any(chain.kernel for chain in chains):
         absent |= {"compute_kernel_tile", "join_kernel"}
     return [list(edge) for edge in RULE_EDGES if not absent & set(edge)]

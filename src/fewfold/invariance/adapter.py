@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from fewfold.exceptions import InputError
@@ -10,7 +12,7 @@ from fewfold.training import Inputs, Outcome
 
 _OPTIONS = (
     "transform", "deformation", "kernel", "gamma", "C", "graph", "n_neighbors", "cv",
-    "data_deformation", "solver", "n_landmarks",
+    "data_deformation", "data_power", "solver", "n_landmarks",
 )  # fmt: skip
 _BASELINE_OPTIONS = ("transform", "gamma", "C", "cv")
 
@@ -21,8 +23,8 @@ def fit_predict(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) 
     Parameters
     ----------
     inputs : Inputs
-        Pixels (``images`` where there are any, else ``X``) and ``image_shape``; a ``graph``, if
-        the chain names one, joins the unlabelled rows.
+        Pixels (``images`` where there are any, else ``X``) and ``image_shape``; ``copies``, if the
+        stage made them; a ``graph``, if the chain names one, joins the unlabelled rows.
     labeled, targets : int arrays
     n_classes, seed : int
     settings : dict
@@ -51,9 +53,12 @@ def fit_predict(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) 
     present = np.unique(targets)
     if len(present) < 2:
         return _one_class(X, X_new, present[0], n_classes)
-    y = np.full(len(X), -1)
-    y[labeled] = targets
-    model.fit(X, y)
+    if use_graph:
+        y = np.full(len(X), -1)
+        y[labeled] = targets
+        model.fit(X, y, _copies(inputs, np.sort(labeled)))
+    else:
+        model.fit(X[labeled], targets, _copies(inputs, labeled))
     choice = model.choice_
     details = {
         "gamma": choice.gamma,
@@ -89,7 +94,7 @@ def _baseline(estimator, inputs, labeled, targets, n_classes, seed, settings):
         return _one_class(X, X_new, present[0], n_classes)
     options = {"cv": 5, **_known(settings, _BASELINE_OPTIONS)}
     model = estimator(image_shape=image_shape, random_state=seed % 2**31, **options)
-    model.fit(X[labeled], targets)
+    model.fit(X[labeled], targets, _copies(inputs, labeled))
 
     def proba(rows):
         scores = model.decision_function(rows)
@@ -110,6 +115,10 @@ def _rows(inputs):
     return X, X_new, inputs.image_shape
 
 
+def _copies(inputs, rows):
+    return None if inputs.copies is None else inputs.copies.of(rows)
+
+
 def _known(settings, names):
     """Return the options among the settings; "cv" as a value leaves the choice to folds."""
     unknown = sorted(set(settings) - set(names) - {"learner", "manifold"})
@@ -119,12 +128,14 @@ def _known(settings, names):
 
 
 def _outcome(proba_of, X, X_new, present, n_classes, labeled, targets, details):
+    start = time.perf_counter()
     labels, proba = _widen(proba_of(X), present, n_classes)
     labels[labeled] = targets
     new = (None, None)
     if X_new is not None and len(X_new):
         new = _widen(proba_of(X_new), present, n_classes)
-    return Outcome(labels, proba, *new, details=details)
+    seconds = time.perf_counter() - start
+    return Outcome(labels, proba, *new, predict_s=seconds, details=details)
 
 
 def _widen(shares, present, n_classes):

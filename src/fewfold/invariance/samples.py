@@ -7,6 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fewfold.exceptions import InputError
 from fewfold.transforms import get_transform, virtual_samples
+from fewfold.transforms.naming import transform_or_default
 
 UNLABELLED = -1
 
@@ -28,9 +29,7 @@ def read_labels(y, name: str):
 
 def default_transform(transform, image_shape):
     """Return the transform asked for; by default rotation of images, jitter of other rows."""
-    if transform is not None:
-        return get_transform(transform)
-    return get_transform("jitter" if image_shape is None else "rotation")
+    return get_transform(transform_or_default(transform, image_shape))
 
 
 def copies_of(X, image_shape, transform, made=None) -> np.ndarray:

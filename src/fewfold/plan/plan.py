@@ -181,7 +181,7 @@ class Plan:
             self._entry("methods", method, f"datasets.{name}.skip")
 
     def _check_features(self, name, method):
-        """Graphs that look at images need a dataset whose rows are images."""
+        """Graphs and transforms that look at images need a dataset whose rows are images."""
         for graph in self.graphs_of(method):
             settings = self.config["graphs"][graph]
             uses_images = settings.get("canonicalize") or settings.get("metric") in (
@@ -195,6 +195,17 @@ class Plan:
                     f"{name!r} have no image shape. Give datasets.{name}.image_shape, or skip "
                     f"{method} there."
                 )
+
+        from fewfold.transforms.naming import OF_IMAGES, names_in
+
+        spec = self.config["methods"][method].get("transform")
+        of_images = sorted(set(names_in(spec or [])) & set(OF_IMAGES))
+        if of_images and not self.image_shape(name):
+            raise ConfigError(
+                f"config: methods.{method}.transform names {of_images[0]!r}, a transform of "
+                f"images, but rows of {name!r} have no image shape. Give "
+                f"datasets.{name}.image_shape, or skip {method} there."
+            )
 
     def image_shape(self, name: str):
         """Return the image shape of a dataset's rows, or None."""

@@ -44,6 +44,7 @@ def memory_mb(rule: str, n: int, d: int, labeled: int = 0, budgets: int = 1) -> 
         "fit_manifold": table + 8e-3 * n + 600,
         "encode_points": table + 4e-3 * n + 400,
         "compute_kernel_tile": table + 600,
+        "make_copies": table + 200,
         "train_method": table + 2 * graph + 3 * 8e-6 * labeled * n + 500,
         "draw_map": table + 300,
         "make_report": table + 600,

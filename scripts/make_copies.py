@@ -1,0 +1,27 @@
+"""Stage make_copies: transformed copies of every row that some draw labels."""
+
+from fewfold.features import read_features, read_splits
+from fewfold.stages import stage_log
+from fewfold.transforms.stage import rows_by_draw, write_copies
+
+
+def main(features, splits, copies, *, transform):
+    data = read_features(features)
+    X, _ = data.for_graph(needs_images=True)
+    rows = rows_by_draw(read_splits(splits).order)
+    write_copies(
+        copies,
+        X,
+        data.image_shape,
+        transform,
+        rows,
+        settings={"transform": transform},
+        inputs=[features, splits],
+    )
+    print(f"copies of {len(rows)} rows under {transform}")
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(sm.input.features, sm.input.splits, sm.output.copies, **sm.params.settings)
