@@ -16,6 +16,10 @@ from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
 from fewfold.exceptions import InputError
 from fewfold.kernel_machines import fit_machines
 
+# Rows whose features are built at once: with cross products, 10 charts of 30 dimensions and two
+# atlases a row holds 10 000 values, and building takes five times their memory.
+_FEATURE_ROWS = 4096
+
 
 def default_penalty(mean_diagonal: float, share_labeled: float) -> float:
     """Return the penalty of the margin errors when none is given.
@@ -85,6 +89,14 @@ class KernelOptions:
 
     def features(self, code):
         """Return the sparse features of encoded points, those of both atlases side by side."""
+        n = len(code["charts"])
+        parts = [
+            self._features(take_rows(code, slice(start, start + _FEATURE_ROWS)))
+            for start in range(0, max(n, 1), _FEATURE_ROWS)
+        ]
+        return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+
+    def _features(self, code):
         features = atlas_features(
             code,
             self.n_charts,
@@ -95,8 +107,9 @@ class KernelOptions:
             self.assignment,
         )
         if self.finer is not None:
-            both = [features, self.finer.features(finer_part(code))]
-            features = sparse.hstack(both, format="csr") * np.float32(np.sqrt(0.5))
+            both = [features, self.finer._features(finer_part(code))]
+            features = sparse.hstack(both, format="csr")
+            features.data *= np.float32(np.sqrt(0.5))
         return features
 
     def penalty(self, code) -> float:
@@ -163,8 +176,9 @@ class PrimalMachine:
             )
         else:
             self.machine = LinearSVC(C=C, max_iter=5000, random_state=self.options.seed)
-        # Features are float32; both solvers would copy them to float64 once per class.
-        self.machine.fit(features.astype(np.float64), codes)
+            # Features are float32, which this solver would copy to float64 once per class.
+            features = features.astype(np.float64)
+        self.machine.fit(features, codes)
         return self
 
     def shares(self, code) -> np.ndarray:
