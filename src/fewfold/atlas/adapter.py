@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from fewfold.atlas.classifier import AtlasSVC
@@ -100,6 +102,7 @@ def fit_predict(
     code = stored_code(manifold)
     model.atlas_ = {k: v for k, v in manifold.items() if not k.startswith("code_")}
     model.fit_code(code, labeled, codes)
+    start = time.perf_counter()
     shares = model.shares(code)
     new = None
     if inputs.X_new is not None and inputs.X_new.shape[0]:
@@ -111,7 +114,9 @@ def fit_predict(
         "C": model.options_.C,
         "n_charts": len(manifold["means"]),
     }
-    return _outcome(shares, new, present, n_classes, labeled, targets, details)
+    outcome = _outcome(shares, new, present, n_classes, labeled, targets, details)
+    outcome.predict_s = time.perf_counter() - start
+    return outcome
 
 
 def fit_predict_kernel(
