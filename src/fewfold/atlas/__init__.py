@@ -1,20 +1,26 @@
-"""Overlapping affine charts found by graph cuts, and kernels and features on them."""
+"""Overlapping affine charts found by graph cuts, and kernels and features on them.
 
-from fewfold.atlas.classifier import AtlasSVC
-from fewfold.atlas.encoding import encode, encode_blocks
-from fewfold.atlas.features import atlas_features
-from fewfold.atlas.fitting import AtlasSettings, fit_atlas
-from fewfold.atlas.kernels import atlas_kernel_rows, kernel_scales
-from fewfold.atlas.model import Atlas
+Names are imported when first asked for: stages that only encode points need no scikit-learn.
+"""
 
-__all__ = [
-    "Atlas",
-    "AtlasSVC",
-    "AtlasSettings",
-    "atlas_features",
-    "atlas_kernel_rows",
-    "encode",
-    "encode_blocks",
-    "fit_atlas",
-    "kernel_scales",
-]
+from importlib import import_module
+
+_PUBLIC = {
+    "Atlas": "fewfold.atlas.model",
+    "AtlasSVC": "fewfold.atlas.classifier",
+    "AtlasSettings": "fewfold.atlas.fitting",
+    "atlas_features": "fewfold.atlas.features",
+    "atlas_kernel_rows": "fewfold.atlas.kernels",
+    "encode": "fewfold.atlas.encoding",
+    "encode_blocks": "fewfold.atlas.encoding",
+    "fit_atlas": "fewfold.atlas.fitting",
+    "kernel_scales": "fewfold.atlas.kernels",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name):
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'fewfold.atlas' has no attribute {name!r}")
