@@ -28,20 +28,21 @@ def fit_predict(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) 
     labeled, targets : int arrays
     n_classes, seed : int
     settings : dict
-        Parameters of `InvariantSVC`; ``cv`` is 5. ``data_deformation`` is chosen of 100 and 10 with
-        a graph, and 0 without.
+        Parameters of `InvariantSVC`; ``cv`` is 5. ``data_deformation`` is chosen of 10, 100 and
+        1000 with a graph, and is 0 without.
 
     Returns
     -------
     Outcome
     """
     from fewfold.invariance.classifier import InvariantSVC
+    from fewfold.invariance.selection import STRENGTHS
 
     X, X_new, image_shape = _rows(inputs)
     options = {"cv": 5, **_known(settings, _OPTIONS)}
     use_graph = inputs.graph is not None
     if use_graph:
-        options.setdefault("data_deformation", [100.0, 10.0])
+        options.setdefault("data_deformation", list(STRENGTHS))
     else:
         options["data_deformation"] = 0.0
     model = InvariantSVC(
