@@ -1,24 +1,25 @@
-"""Figures of the atlas on real data, each beside its rivals of the same run.
+"""What the atlas costs, and the largest training set. Errors: config/reproduce/atlas.yaml.
 
-    FEWFOLD_MIRROR=... python benchmarks/atlas.py mnist [--draws 20] [--labels 100 600 1000]
-    FEWFOLD_MIRROR=... python benchmarks/atlas.py usps|letter|semeion [--splits 20]
+    FEWFOLD_MIRROR=... python benchmarks/atlas.py fit usps|mnist
     FEWFOLD_MIRROR=... python benchmarks/atlas.py scaling
+    python benchmarks/atlas.py all-labels results/reproduce/atlas/results/mnist [--kernel rbf]
+    python benchmarks/atlas.py plane docs/images/atlas-plane.png
+    FEWFOLD_MIRROR=... python benchmarks/atlas.py errors
 
-Atlas methods use the library's defaults, which no label of a test row touches; MNIST's charts have
-30 dimensions, as in the paper. The RBF and linear machines choose gamma and C by cross-validation
-on the labelled rows. MNIST: one atlas of all 70 000 images, error on the 10 000 test images.
+``fit``: one atlas, as in the paper, and the default of two, from raw features to charts.
+``scaling``: MNIST in parts, stage by stage, beside a dense RBF kernel matrix of the same rows.
+``all-labels``: the 60 000 training labels of MNIST on the atlas of a finished run.
 """
 
 import argparse
+import resource
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC, LinearSVC
 
-from fewfold.atlas import AtlasSVC, encode, fit_atlas
+from fewfold.atlas import AtlasSVC, encode, fit_atlas, fitting
 from fewfold.atlas.charts import cheapest, reconstruction_errors
 from fewfold.atlas.description import describe_charts
 from fewfold.atlas.encoding import take_rows
@@ -26,151 +27,168 @@ from fewfold.atlas.fitting import charts_of, reduce_space, to_reduced
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_scales
 from fewfold.datasets import load
 
-ATLAS_METHODS = {
-    "AtlasRBF": {"kernel": "rbf"},
-    "AtlasRBF hard": {"kernel": "rbf", "assignment": "hard"},
-    "AtlasLinear": {"kernel": "linear", "solver": "sgd"},
-    "AtlasLinear hard": {"kernel": "linear", "solver": "sgd", "assignment": "hard"},
-    "AtlasQuad": {"kernel": "quad", "solver": "sgd"},
-    "AtlasQuadCross": {"kernel": "quadcross", "solver": "sgd"},
-    "1-NN in the atlas": {"kernel": "nearest"},
-}
+SIZES = (10_000, 20_000, 40_000, 70_000)
 
 
 def show(*values):
     print(*values, flush=True)
 
 
-def rival_error(name, X, y, train, test):
-    """Error of a usual machine; gamma and C by 3 folds of the labelled rows, 3000 at most."""
-    gamma = 1 / (X.shape[1] * X.var())
-    model, grid = {
-        "RBF SVM": (SVC(cache_size=500), {"gamma": gamma * np.array([0.5, 1, 2]), "C": [3, 10]}),
-        "linear SVM": (LinearSVC(max_iter=3000), {"C": [0.003, 0.03, 0.3]}),
-        "1-NN": (KNeighborsClassifier(1), {}),
-    }[name]
-    some = np.random.default_rng(0).permutation(train)[:3000]
-    found = GridSearchCV(model, grid, cv=3, refit=False).fit(X[some], y[some])
-    model.set_params(**found.best_params_).fit(X[train], y[train])
-    return 100 * np.mean(model.predict(X[test]) != y[test])
+def peak_gib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def fit(X, y, settings):
-    wall, cpu = time.perf_counter(), time.process_time()
-    atlas = fit_atlas(X, settings)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    about = describe_charts(atlas, y)
-    show(
-        f"atlas of {X.shape[0]} points: {wall:.1f} s wall, {cpu:.1f} s CPU; "
-        f"{len(about['size'])} charts of dimension {atlas['directions'].shape[1]}, "
-        f"price {atlas['mdl']:.4g}, median size {np.median(about['size']):.0f}, "
-        f"median purity {100 * np.median(about['purity']):.1f} %, "
-        f"{100 * about['overlap']:.0f} % of points in several charts"
-    )
-    return atlas, encode(X, atlas, rows=np.arange(X.shape[0]))
+class Clock:
+    """Wall and CPU seconds of named steps."""
+
+    def __init__(self):
+        self.wall, self.cpu = {}, {}
+
+    @contextmanager
+    def __call__(self, name):
+        wall, cpu = time.perf_counter(), time.process_time()
+        yield
+        self.wall[name] = self.wall.get(name, 0.0) + time.perf_counter() - wall
+        self.cpu[name] = self.cpu.get(name, 0.0) + time.process_time() - cpu
+
+    @contextmanager
+    def around(self, module, *functions):
+        """Time functions of a module under their own names while inside."""
+        kept = {name: getattr(module, name) for name in functions}
+
+        def timed(name):
+            def run(*args, **kwargs):
+                with self(name):
+                    return kept[name](*args, **kwargs)
+
+            return run
+
+        for name in functions:
+            setattr(module, name, timed(name))
+        try:
+            yield
+        finally:
+            for name, function in kept.items():
+                setattr(module, name, function)
 
 
-def stored(path, X, y, settings):
-    if path is None or not path.exists():
-        atlas, code = fit(X, y, settings)
-        if path is not None:
-            np.savez(path, **atlas, **{f"code_{name}": code[name] for name in code})
-        return atlas, code
-    with np.load(path) as arrays:
-        everything = {name: arrays[name] for name in arrays}
-    show(f"stored atlas: {len(everything['means'])} charts, price {everything['mdl']:.4g}")
-    code = {name[5:]: v for name, v in everything.items() if name.startswith("code_")}
-    return {name: v for name, v in everything.items() if not name.startswith("code_")}, code
+def pixels(name):
+    data = load(name)
+    X = data.X.astype(np.float32)
+    return (X / 255 if name == "mnist" else X), data.y
 
 
-def atlas_error(method, atlas, code, y, train, test):
-    model = AtlasSVC(**ATLAS_METHODS[method])
-    model.atlas_ = atlas
-    model.fit_code(code, train, y[train])
-    return 100 * np.mean(model.shares(take_rows(code, test)).argmax(axis=1) != y[test])
-
-
-def report(errors):
-    for name, values in errors.items():
-        show(f"  {name:18s} {np.mean(values):6.2f} % +- {np.std(values):.2f} ({len(values)} runs)")
-
-
-def draw(y, rows, size, rng):
-    """Draw rows at random until every class is among them (as the paper's protocol does)."""
-    while True:
-        chosen = rng.choice(rows, size, replace=False)
-        if len(np.unique(y[chosen])) == len(np.unique(y)):
-            return chosen
-
-
-def run_mnist(args):
-    data = load("mnist")
-    X, y = data.X.astype(np.float32) / max(float(data.X.max()), 1.0), data.y
-    train, test = np.flatnonzero(~data.test_mask), np.flatnonzero(data.test_mask)
-    # The price of the paper's Table 2, for pixels in [0, 1].
-    atlas, code = stored(args.store, X, y, {"n_dims": 30, "mdl": args.mdl})
-    for size in args.labels:
-        errors = {}
-        for number in range(args.draws):
-            rows = draw(y, train, size, np.random.default_rng([0, size, number]))
-            for name in ("AtlasRBF", "AtlasLinear"):
-                errors.setdefault(name, []).append(atlas_error(name, atlas, code, y, rows, test))
-            if number < args.rival_draws:
-                error = rival_error("RBF SVM", X, y, rows, test)
-                errors.setdefault("RBF SVM", []).append(error)
-        show(f"MNIST, {size} labels")
-        report(errors)
-
-
-def run_full(args):
-    data = load(args.what)
-    X, y = data.X, data.y
-    atlas, code = fit(X, y, {})
-    if data.test_mask is not None:
-        splits = [(np.flatnonzero(~data.test_mask), np.flatnonzero(data.test_mask))]
-    else:
-        orders = [np.random.default_rng([1, s]).permutation(len(y)) for s in range(args.splits)]
-        splits = [(o[: len(y) // 2], o[len(y) // 2 :]) for o in orders]
-    errors = {}
-    for train, test in splits:
-        for name in args.methods or ATLAS_METHODS:
-            start = time.process_time()
-            errors.setdefault(name, []).append(atlas_error(name, atlas, code, y, train, test))
-            if len(splits) == 1:
-                show(f"  {name}: {errors[name][-1]:.2f} %, {time.process_time() - start:.0f} s CPU")
-        for name in ("RBF SVM", "linear SVM", "1-NN")[: args.rivals]:
-            errors.setdefault(name, []).append(rival_error(name, X, y, train, test))
-    show(f"{args.what}, all labels")
-    report(errors)
-
-
-def run_scaling(args):
-    data = load("mnist")
-    X = data.X.astype(np.float32) / 255
-    Z = to_reduced(X, *reduce_space(X, 150), np.float32)
-    for n in (10_000, 20_000, 40_000, 70_000):
-        rows = np.random.default_rng(0).permutation(len(Z))[:n]
-        part = Z[rows]
-        cpu = time.process_time()
-        atlas = fit_atlas(part, {"n_dims": 30})
-        fitted = time.process_time()
-        code = encode(part, atlas)
-        encoded = time.process_time()
-        gamma, sigma = kernel_scales(code, len(atlas["means"]))
-        tile = take_rows(code, np.arange(1000))
-        atlas_kernel_rows(tile, code, gamma, sigma)
-        kernel = time.process_time()
-        squares = np.einsum("nd,nd->n", part, part)
-        np.exp((2 * part[:1000] @ part.T - squares[:1000, None] - squares) / sigma**2)
-        dense = time.process_time()
+def run_fit(args):
+    X, y = pixels(args.what)
+    fixed = {"n_dims": 30, "mdl": 1000.0} if args.what == "mnist" else {}
+    for label, settings in (("one atlas", {"finer": None}), ("two atlases", {})):
+        clock = Clock()
+        with clock("fit"):
+            atlas = fit_atlas(X, fixed | settings)
+        about = describe_charts(atlas, y)
+        finer = f" and {len(atlas['finer_means'])}" if "finer_means" in atlas else ""
         show(
-            f"n = {n}: {len(atlas['means'])} charts; CPU s: atlas {fitted - cpu:.1f}, encoding "
-            f"{encoded - fitted:.2f} ({1e9 * (encoded - fitted) / n**1.5:.0f} ns per n^1.5), "
-            f"1000 kernel rows {kernel - encoded:.2f}, of a dense RBF kernel {dense - kernel:.2f}"
+            f"{args.what}, {label}: {clock.wall['fit']:.1f} s wall, {clock.cpu['fit']:.1f} s CPU, "
+            f"peak {peak_gib():.1f} GiB; {len(about['size'])}{finer} charts of dimension "
+            f"{atlas['directions'].shape[1]}, median purity {100 * np.median(about['purity']):.1f}"
+            f" %, {100 * about['impure']:.1f} % of points not of their chart's main class, "
+            f"{100 * about['overlap']:.0f} % in several charts"
         )
 
 
-def check_errors():
+def run_scaling(args):
+    """Wall seconds of each step; its growth as a power of n, fitted to all sizes."""
+    X, _ = pixels("mnist")
+    Z = to_reduced(X, *reduce_space(X, 150), np.float32)
+    order = np.random.default_rng(0).permutation(len(Z))
+    found = {}
+    for n in args.sizes:
+        clock, rows = Clock(), order[:n]
+        part = np.ascontiguousarray(Z[rows])
+        with clock.around(fitting, "assign_points", "reconstruction_errors", "propose_charts"):
+            with clock("whole atlas"):
+                atlas = fit_atlas(part, {"n_dims": 30, "finer": None})
+        with clock("encoding"):
+            code = encode(part, atlas)
+        gamma, sigma = kernel_scales(code, len(atlas["means"]))
+        tile = take_rows(code, np.arange(1000))
+        atlas_kernel_rows(take_rows(tile, np.arange(2)), tile, gamma, sigma)  # compiled by now
+        with clock("1000 kernel rows"):
+            K = atlas_kernel_rows(tile, code, gamma, sigma)
+        raw = np.ascontiguousarray(X[rows])
+        for label, features in (("same, dense RBF, 784 features", raw), ("same, 150", part)):
+            with clock(label):
+                dense_rbf(features[:1000], features, sigma)
+        steps = ", ".join(f"{name} {seconds:.2f}" for name, seconds in clock.wall.items())
+        show(
+            f"n = {n}: {len(atlas['means'])} charts, density of the kernel {np.mean(K > 0):.2f}, "
+            f"peak {peak_gib():.1f} GiB; wall s: {steps}"
+        )
+        for name, seconds in clock.wall.items():
+            found.setdefault(name, []).append(seconds)
+    logs = np.log(args.sizes)
+    for name, seconds in found.items():
+        power = np.polyfit(logs, np.log(seconds), 1)[0] if len(args.sizes) > 1 else np.nan
+        extra = (
+            " (rows fixed: 1 more for the whole matrix)" if "1000" in name or "same" in name else ""
+        )
+        show(f"{name}: grows as n^{power:.2f}{extra}")
+
+
+def dense_rbf(A, B, sigma):
+    """RBF kernel by one matrix product: what a dense method computes."""
+    K = A @ B.T
+    K *= 2
+    K -= np.einsum("nd,nd->n", A, A)[:, None]
+    K -= np.einsum("nd,nd->n", B, B)
+    K /= np.float32(sigma**2)
+    return np.exp(np.minimum(K, 0, out=K), out=K)
+
+
+def run_all_labels(args):
+    """Train on every training row of a finished run; sub-kernels one pair at a time."""
+    from fewfold.atlas.adapter import stored_code
+    from fewfold.chain_files import load_inputs
+
+    folder = args.folder
+    files = {name: folder / f"{name}.h5" for name in ("features", "labels")}
+    files["manifold"] = folder / f"manifolds/{args.manifold}.h5"
+    files["points"] = folder / f"manifolds/{args.manifold}.points.h5"
+    inputs, truth = load_inputs(files)
+    code = stored_code(inputs.manifold)
+    atlas = {k: v for k, v in inputs.manifold.items() if not k.startswith("code_")}
+    if args.one:
+        code = {k: v for k, v in code.items() if not k.startswith("finer_")}
+        atlas = {k: v for k, v in atlas.items() if not k.startswith("finer_")}
+    train = np.flatnonzero(~truth.test_mask)
+    test = np.flatnonzero(truth.test_mask)
+    if args.labels:
+        train = np.random.default_rng(0).permutation(train)[: args.labels]
+    model = AtlasSVC(kernel=args.kernel, solver=args.solver, assignment=args.assignment)
+    model.atlas_ = atlas
+    clock = Clock()
+    with clock("train"):
+        model.fit_code(code, train, truth.y[train])
+    with clock("predict"):
+        shares = model.shares(take_rows(code, test))
+    error = 100 * np.mean(shares.argmax(axis=1) != truth.y[test])
+    show(
+        f"{args.kernel} {args.assignment}, {'one atlas' if args.one else 'two atlases'}, "
+        f"{len(train)} labels: error {error:.2f} % on {len(test)} test rows; training "
+        f"{clock.cpu['train']:.0f} s CPU, prediction {clock.cpu['predict']:.0f} s CPU, peak "
+        f"{peak_gib():.1f} GiB"
+    )
+
+
+def run_plane(args):
+    from fewfold.report.atlas_figures import plane_figure
+
+    args.file.parent.mkdir(parents=True, exist_ok=True)
+    plane_figure().savefig(args.file, dpi=72)
+    show(f"written: {args.file}")
+
+
+def run_errors(args):
     """Largest difference between blocked float32 errors and the definition in float64."""
     X = load("usps").X[:2000]
     atlas = fit_atlas(X.astype(np.float32), {"n_dims": 20})
@@ -187,25 +205,31 @@ def check_errors():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["mnist", "usps", "letter", "semeion", "scaling", "errors"])
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--rival-draws", type=int, default=20)
-    parser.add_argument("--methods", nargs="+", choices=list(ATLAS_METHODS))
-    parser.add_argument("--rivals", type=int, default=3, help="how many rivals, full labels")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--labels", type=int, nargs="+", default=[100, 600, 1000])
-    parser.add_argument("--mdl", type=float, default=1000.0, help="price of a chart, MNIST")
-    parser.add_argument("--store", type=Path, help="keep the atlas of MNIST here, and use it again")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+
+    def command(name, function):
+        added = commands.add_parser(name)
+        added.set_defaults(function=function)
+        return added
+
+    command("fit", run_fit).add_argument("what", choices=["usps", "mnist"])
+    scaling = command("scaling", run_scaling)
+    scaling.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    every = command("all-labels", run_all_labels)
+    every.add_argument("folder", type=Path, help="results/mnist of a finished run")
+    every.add_argument("--manifold", default="charts_mnist")
+    every.add_argument("--kernel", default="rbf", choices=["rbf", "linear", "quad", "quadcross"])
+    every.add_argument("--assignment", default="soft", choices=["soft", "hard"])
+    every.add_argument("--solver", default="sgd", choices=["sgd", "batch"])
+    every.add_argument("--one", action="store_true", help="leave the finer atlas out")
+    every.add_argument("--labels", type=int, help="fewer training rows, at random")
+    command("plane", run_plane).add_argument("file", type=Path)
+    command("errors", run_errors)
     args = parser.parse_args()
-    if args.what == "mnist":
-        run_mnist(args)
-    elif args.what == "scaling":
-        run_scaling(args)
-    elif args.what == "errors":
-        check_errors()
-    else:
-        run_full(args)
+    args.function(args)
 
 
 if __name__ == "__main__":
