@@ -54,9 +54,11 @@ def collect(folder) -> pd.DataFrame:
     table = summarize(metrics).merge(seconds, on=GROUP, how="left")
     stages = by_stage(read_costs(Path(folder) / "logs", set(table["dataset"])))
     parts = [frame.reindex(columns=COLUMNS) for frame in (table, stages) if len(frame)]
-    joined = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-    # Six digits are more than the draws support, and keep the committed file small.
-    return pd.read_csv(StringIO(joined.to_csv(index=False, float_format="%.6g")))
+    joined = pd.concat([part.astype(object) for part in parts], ignore_index=True).infer_objects()
+    for name in ("mean", "sd", "low", "high"):
+        # Six digits are more than the draws support, and keep the committed file small.
+        joined[name] = [float(f"{value:.6g}") for value in joined[name].astype(float)]
+    return pd.read_csv(StringIO(joined.to_csv(index=False)))
 
 
 def facts(key: str, folder, seed: int) -> dict:

@@ -136,7 +136,7 @@ def _runs(parts):
     head = [
         "run again with",
         "last run",
-        "commit",
+        "commit at its end",
         "seed",
         "draws",
         "CPU time",
