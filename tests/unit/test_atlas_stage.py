@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from fewfold.artifacts import writing
 from fewfold.atlas.encoding import encode
@@ -9,6 +10,7 @@ from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import atlas_kernel_rows
 from fewfold.atlas.stage import AtlasKernel, fit_manifold
 from fewfold.features import Features
+from fewfold.graph.build import build_graph
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +49,24 @@ def test_kernel_is_positive_semidefinite_and_normalised(points):
     K = kernel.rows(np.arange(150))[:, :150].astype(float)
     np.testing.assert_allclose(np.diag(K), 1, rtol=1e-5)
     assert np.linalg.eigvalsh((K + K.T) / 2).min() > -1e-5
+
+
+def test_the_neighbours_of_a_named_graph_share_the_charts():
+    digits = load_digits()
+    X = (digits.data[:250] / 16).astype(np.float32)
+    features = Features(X, None, None, None, None, None)
+    invariant = {"metric": "deformation", "image_shape": (8, 8), "candidates": 20}
+    graph = build_graph(X, n_neighbors=4, **invariant)
+    plain = build_graph(X, n_neighbors=4)
+    near = graph.neighbors.indices[:, :2]
+    assert np.mean(near != plain.neighbors.indices[:, :2]) > 0.1  # else the test shows nothing
+    options = {"n_dims": 5, "n_neighbors": 2, "finer": None}
+    atlas, _ = fit_manifold(features, graph, options, seed=0)
+    belongs = set(zip(atlas["member_rows"].tolist(), atlas["member_charts"].tolist()))
+    assert all(
+        (int(p), int(c)) in belongs for q, c in enumerate(atlas["interior"]) for p in near[q]
+    )
+    other, _ = fit_manifold(features, plain, options, seed=0)
+    assert len(other["member_rows"]) != len(atlas["member_rows"]) or np.any(
+        other["interior"] != atlas["interior"]
+    )
