@@ -1,9 +1,8 @@
-"""Figures of [invariance-2006]: rotated USPS digits, 0-4 against 5-9, and beyond.
+"""Figures of [invariance-2006] beside the table of `fewfold reproduce invariance`.
 
-    python benchmarks/invariance.py table [--subsets 36] [--slow 36]
+    python benchmarks/invariance.py times [--subsets 4]
     python benchmarks/invariance.py ten-class
     python benchmarks/invariance.py kernel-stage
-    python benchmarks/invariance.py unlabelled [--subsets 4]
 
 FEWFOLD_MIRROR, or a download, gives the USPS digits. Settings are chosen by cross-validation on
 each training subset; test labels are read to count errors only.
@@ -12,6 +11,8 @@ each training subset; test labels are read to count errors only.
 from __future__ import annotations
 
 import argparse
+import cProfile
+import pstats
 import resource
 import time
 
@@ -21,11 +22,12 @@ from sklearn.svm import SVC
 from fewfold import InvariantSVC
 from fewfold.datasets import load
 from fewfold.invariance import AllVirtualSVC, VirtualSupportVectorSVC, rotated_images
+from fewfold.invariance import baselines as baselines_module
+from fewfold.invariance import classifier as classifier_module
 from fewfold.invariance.selection import PENALTIES, WIDTHS
 from fewfold.kernels import median_gamma
 
 SHAPE = (16, 16)
-PUBLISHED = {"SVM unrotated": 12.0, "SVM rotated": 34.0, "VSV SVM": 13.1, "Graph SVM": 12.5}
 
 
 def digits(seed=0):
@@ -47,67 +49,69 @@ def plain_svm(X, y):
     return GridSearchCV(SVC(), grid, cv=folds).fit(X, y)
 
 
-def machines(straight, turned):
-    """Return each machine's digits and fit function, all with 5 folds over the same grid."""
-    low_rank = InvariantSVC(image_shape=SHAPE, cv=5, solver="lowrank", n_landmarks=200)
+def machines():
+    """Return the machines that know the turns, all with 5 folds over the same widths and C."""
     return {
-        "SVM unrotated": (straight, plain_svm),
-        "SVM rotated": (turned, plain_svm),
-        "Graph SVM": (turned, InvariantSVC(image_shape=SHAPE, cv=5).fit),
-        "Graph low rank": (turned, low_rank.fit),
-        "VSV SVM": (turned, VirtualSupportVectorSVC(image_shape=SHAPE, cv=5).fit),
-        "all virtual": (turned, AllVirtualSVC(image_shape=SHAPE, cv=5).fit),
+        "Graph SVM": InvariantSVC(image_shape=SHAPE, cv=5),
+        "Graph SVM, one gamma": InvariantSVC(image_shape=SHAPE, cv=5, deformation=100.0),
+        "VSV SVM": VirtualSupportVectorSVC(image_shape=SHAPE, cv=5),
+        "all virtual": AllVirtualSVC(image_shape=SHAPE, cv=5),
     }
 
 
-def table(first, n_subsets, names, out, seed=0):
-    """Train and test on some subsets, append what was found to a file, and print the table."""
-    straight, turned, digit, training, test = digits(seed)
+# Where the time of a fit goes: (end of the file's name, function) whose CPU time, with all that
+# it calls, is the part's.
+PARTS = {
+    "copies": [("transforms/registry.py", "virtual_samples")],
+    "kernel": [
+        ("invariance/deformed.py", "__call__"),
+        ("invariance/baselines.py", "_values"),
+        ("invariance/baselines.py", "among_samples"),
+    ],
+    "factor": [("invariance/blocks.py", "correction"), ("invariance/blocks.py", "coefficients")],
+    "QP": [("sklearn/svm/_base.py", "fit"), ("sklearn/svm/_base.py", "predict")],
+}
+
+
+def fit_costs(model, X, y) -> dict:
+    """Fit a model and return CPU seconds: of the parts, of the rest, and in all."""
+    profile = cProfile.Profile(time.process_time)
+    profile.runcall(model.fit, X, y)
+    found = pstats.Stats(profile)
+    costs = {part: 0.0 for part in PARTS}
+    for (file, _, name), (_, _, _, seconds, _) in found.stats.items():
+        for part, places in PARTS.items():
+            if any(file.endswith(end) and name == function for end, function in places):
+                costs[part] += seconds
+    costs["rest"] = found.total_tt - sum(costs.values())
+    costs["all"] = found.total_tt
+    return costs
+
+
+def times(n_subsets, seed=0):
+    """Print where the CPU time of each machine goes, with and without the turns' symmetry."""
+    _, turned, digit, training, _ = digits(seed)
     y = (digit >= 5).astype(int)
     order = np.random.default_rng(seed).permutation(training)
     # The first use compiles the resampling: not part of any machine's time.
     InvariantSVC(image_shape=SHAPE).fit(turned[order[:20]], y[order[:20]])
-    for subset in range(first, first + n_subsets):
+    by_quarters = classifier_module.ring_symmetry
+    found = {}
+    for subset in range(n_subsets):
         rows = order[200 * subset : 200 * (subset + 1)]
-        for name, (X, fit) in machines(straight, turned).items():
-            if names and name not in names:
-                continue
-            start, cpu = time.perf_counter(), time.process_time()
-            model = fit(X[rows], y[rows])
-            cpu, wall = time.process_time() - cpu, time.perf_counter() - start
-            error = 100 * np.mean(model.predict(X[test]) != y[test])
-            line = f"{name},{subset},{error:.4f},{wall:.3f},{cpu:.3f}"
-            print(line, flush=True)
-            with open(out, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
-    summary(out)
-
-
-def summary(path):
-    """Print the paper's Table 1 with ours beside it, from a file of `table`."""
-    import pandas as pd
-
-    found = pd.read_csv(path, names=["machine", "subset", "error", "wall", "cpu"])
-    found = found.drop_duplicates(["machine", "subset"], keep="last")
-    print("rotated USPS, 0-4 against 5-9, subsets of 200, 2007 test digits; s per subset")
-    print(f"{'machine':16s} error %   s.e.  published  wall s   CPU s  subsets")
-    for name, rows in found.groupby("machine", sort=False):
-        spread = rows.error.std() / np.sqrt(len(rows))
-        print(
-            f"{name:16s} {rows.error.mean():7.2f} {spread:6.2f} {PUBLISHED.get(name, '-')!s:>10}"
-            f" {rows.wall.mean():7.2f} {rows.cpu.mean():7.2f} {len(rows):8d}"
-        )
-    pairs = found.pivot(index="subset", columns="machine", values=["error", "wall", "cpu"])
-    for name in ("VSV SVM", "all virtual"):
-        both = pairs.dropna(subset=[("error", name), ("error", "Graph SVM")])
-        if len(both):
-            mean = both.mean()
-            print(
-                f"{name} against Graph SVM on the same {len(both)} subsets: error "
-                f"{mean['error', name]:.2f} against {mean['error', 'Graph SVM']:.2f} %, time "
-                f"x {mean['cpu', name] / mean['cpu', 'Graph SVM']:.2f} CPU, "
-                f"x {mean['wall', name] / mean['wall', 'Graph SVM']:.2f} wall"
-            )
+        for kind, symmetry in (("quarter turns used", by_quarters), ("not used", lambda *_: 1)):
+            classifier_module.ring_symmetry = baselines_module.ring_symmetry = symmetry
+            for name, model in machines().items():
+                costs = fit_costs(model, turned[rows], y[rows])
+                found.setdefault((kind, name), []).append(costs)
+    names = [*PARTS, "rest", "all"]
+    print(f"CPU s per subset of 200, model selection included, mean of {n_subsets} subsets")
+    print(f"{'':20s} {'':22s}" + "".join(f"{n:>8s}" for n in names) + "  over Graph SVM")
+    for (kind, name), costs in found.items():
+        mean = {n: np.mean([c[n] for c in costs]) for n in names}
+        ratio = mean["all"] / np.mean([c["all"] for c in found[kind, "Graph SVM"]])
+        values = "".join(f"{mean[n]:8.3f}" for n in names)
+        print(f"{kind:20s} {name:22s}{values} {ratio:8.2f}")
 
 
 def ten_class(n_train=1000, seed=0):
@@ -125,29 +129,6 @@ def ten_class(n_train=1000, seed=0):
     print(
         f"10 classes, {n_train} digits, {model.n_nodes_} nodes: error {error:.2f} % "
         f"(plain SVM {plain_error:.2f} %), fit {fit_s:.1f} s, peak memory {peak:.2f} GiB"
-    )
-
-
-def unlabelled(first, n_subsets, n_digits, seed=0):
-    """Print errors with 200 labels, without and with the other training digits unlabelled."""
-    _, turned, digit, training, test = digits(seed)
-    y = (digit >= 5).astype(int)
-    order = np.random.default_rng(seed).permutation(training)
-    found = []
-    for subset in range(first, first + n_subsets):
-        rows = np.roll(order, -200 * subset)[:n_digits]
-        partial = np.where(np.arange(len(rows)) < 200, y[rows], -1)
-        alone = InvariantSVC(image_shape=SHAPE, cv=5)
-        joined = InvariantSVC(image_shape=SHAPE, cv=5, data_deformation=[100.0, 10.0])
-        alone.fit(turned[rows], partial)
-        joined.fit(turned[rows], partial)
-        pair = [100 * np.mean(m.predict(turned[test]) != y[test]) for m in (alone, joined)]
-        found.append(pair)
-        print(f"subset {subset}: {pair[0]:.2f} alone, {pair[1]:.2f} joined", flush=True)
-    mean = np.mean(found, axis=0)
-    print(
-        f"200 labels, {n_subsets} subsets: {mean[0]:.2f} % alone, {mean[1]:.2f} % with "
-        f"{n_digits - 200} unlabelled digits through the data graph"
     )
 
 
@@ -193,26 +174,15 @@ def kernel_stage(n_labels=100, n_trials=5, seed=0):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "what", choices=["table", "summary", "ten-class", "unlabelled", "kernel-stage"]
-    )
-    parser.add_argument("--first", type=int, default=0, help="first subset")
-    parser.add_argument("--subsets", type=int, default=36)
-    parser.add_argument("--machines", default="", help="names, joined by commas; default all")
-    parser.add_argument("--unlabelled", type=int, default=7291, help="training digits in the graph")
-    parser.add_argument("--out", default="invariance-table.csv")
+    parser.add_argument("what", choices=["times", "ten-class", "kernel-stage"])
+    parser.add_argument("--subsets", type=int, default=4)
     arguments = parser.parse_args()
-    if arguments.what == "table":
-        names = [name for name in arguments.machines.split(",") if name]
-        table(arguments.first, arguments.subsets, names, arguments.out)
-    elif arguments.what == "summary":
-        summary(arguments.out)
+    if arguments.what == "times":
+        times(arguments.subsets)
     elif arguments.what == "ten-class":
         ten_class()
-    elif arguments.what == "kernel-stage":
-        kernel_stage()
     else:
-        unlabelled(arguments.first, arguments.subsets, arguments.unlabelled)
+        kernel_stage()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.invariance.samples import HiddenParameter, copies_of, default_transform, read_labels
+from fewfold.invariance.samples import (
+    LearnsFromCopies,
+    copies_of,
+    default_transform,
+    read_labels,
+)
 from fewfold.invariance.selection import PENALTIES, WIDTHS, middle
 from fewfold.kernels import median_gamma, squared_distances
 from fewfold.learners import folds_for
@@ -25,7 +30,7 @@ def rbf(A, B, gamma) -> np.ndarray:
     return np.exp(squared, out=squared).astype(np.float64)
 
 
-class AllVirtualSVC(ClassifierMixin, BaseEstimator):
+class AllVirtualSVC(LearnsFromCopies, ClassifierMixin, BaseEstimator):
     """RBF support vector machine trained on all transformed copies of the labelled rows.
 
     Parameters
@@ -65,8 +70,6 @@ class AllVirtualSVC(ClassifierMixin, BaseEstimator):
     64
     """
 
-    transform = HiddenParameter()
-
     def __init__(
         self, transform=None, image_shape=None, *, gamma=None, C=None, cv=None, random_state=0
     ):
@@ -76,10 +79,6 @@ class AllVirtualSVC(ClassifierMixin, BaseEstimator):
         self.C = C
         self.cv = cv
         self.random_state = random_state
-
-    def get_params(self, deep=True) -> dict:
-        """Return the constructor's arguments."""
-        return {name: vars(self)[name] for name in self._get_param_names()}
 
     def fit(self, X, y, copies=None):
         """Fit to the copies of the labelled rows.

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewfold.estimator_parts import VotingMixin
 from fewfold.exceptions import InputError
 from fewfold.invariance.deformed import BaseKernel
 from fewfold.invariance.graphs import (
@@ -16,7 +17,12 @@ from fewfold.invariance.graphs import (
     powered,
 )
 from fewfold.invariance.machines import fit_pair_machines
-from fewfold.invariance.samples import HiddenParameter, copies_of, default_transform, read_labels
+from fewfold.invariance.samples import (
+    LearnsFromCopies,
+    copies_of,
+    default_transform,
+    read_labels,
+)
 from fewfold.invariance.selection import (
     STRENGTHS,
     WIDTHS,
@@ -32,7 +38,7 @@ from fewfold.transforms.symmetry import ring_symmetry
 GRAPHS = ("orbit", "knn")
 
 
-class InvariantSVC(ClassifierMixin, BaseEstimator):
+class InvariantSVC(LearnsFromCopies, VotingMixin, ClassifierMixin, BaseEstimator):
     """Support vector machine on a kernel deformed along transformed copies [invariance-2006].
 
     Each labelled sample becomes a small graph of its transformed copies; the kernel is deformed
@@ -104,8 +110,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
     160
     """
 
-    transform = HiddenParameter()
-
     def __init__(
         self,
         transform=None,
@@ -141,16 +145,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def get_params(self, deep=True) -> dict:
-        """Return the constructor's arguments.
-
-        Parameters
-        ----------
-        deep : bool
-            Without effect: no argument is an estimator.
-        """
-        return {name: vars(self)[name] for name in self._get_param_names()}
-
     def fit(self, X, y, copies=None) -> InvariantSVC:
         """Fit to the labelled rows' copies and, with a data graph, to the unlabelled rows.
 
@@ -184,20 +178,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
             self.transduction_[rest] = self.classes_[self._shares(X[rest]).argmax(axis=1)]
         return self
 
-    def decision_function(self, X) -> np.ndarray:
-        """Return a score per class, or of the second class if there are two.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-        """
-        shares = self.predict_proba(X)
-        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
-
     def predict_proba(self, X) -> np.ndarray:
         """Return the share of each class in the votes of the pairs: not calibrated.
 
@@ -212,20 +192,6 @@ class InvariantSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
         return self._shares(X)
-
-    def predict(self, X) -> np.ndarray:
-        """Return the label of each row.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _shares(self, X):
         return self.machine_.shares(self.deformed_.rows(X, self.machine_.coefficients))

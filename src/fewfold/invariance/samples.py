@@ -62,3 +62,19 @@ class HiddenParameter:
         raise AttributeError(
             f"{self.name!r} is a parameter, not a method: read get_params()[{self.name!r}]."
         )
+
+
+class LearnsFromCopies:
+    """Estimators with a parameter ``transform``: what does not matter."""
+
+    transform = HiddenParameter()
+
+    def get_params(self, deep=True) -> dict:
+        """Return the constructor's arguments.
+
+        Parameters
+        ----------
+        deep : bool
+            Without effect: no argument is an estimator.
+        """
+        return {name: vars(self)[name] for name in self._get_param_names()}
