@@ -44,7 +44,20 @@ clean:  ## remove results and logs (data/cache stays)
 test-cluster: $(READY)  ## run the workflow on a real SLURM with two virtual nodes (needs root; installs Debian's packages)
 	@tests/cluster/slurm.sh install
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
-	@$(BIN)/python -m pytest tests/cluster
+	@$(BIN)/python -m pytest tests/cluster --durations=0
 
 test-faults: $(READY)  ## kill, damage and fill up runs, and see them finish all the same
-	@$(BIN)/python -m pytest tests/faults
+	@$(BIN)/python -m pytest tests/faults -n $(CORES) -rs
+
+PEERS := $(VENV)/.peers
+
+$(PEERS): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
+	@touch $(PEERS)
+
+bench: $(PEERS)  ## time fewfold beside its peers on MNIST (an hour), and write docs/benchmarks.md
+	@$(BIN)/python benchmarks/startup.py
+	@$(BIN)/python benchmarks/bench.py full
+
+bench-quick: $(READY)  ## the same on small data, compared with the committed ratios (minutes)
+	@$(BIN)/python benchmarks/bench.py quick --check

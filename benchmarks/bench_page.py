@@ -1,0 +1,169 @@
+"""docs/benchmarks.md from the stored results; every figure in it was measured by a command."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import bench
+import numpy as np
+from speed_rows import OURS, ROWS
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs/benchmarks.md"
+# Named before any of the draws was looked at: what `fewfold` would advise for the data.
+ADVISED = {"letter": "diffusion", "newsgroups": "diffusion"}
+ADVISED_ELSE = "invariant_diffusion"
+TITLES = {"digits": "digits", "coil20": "COIL-20", "usps": "USPS", "letter": "LETTER",
+          "newsgroups": "20 Newsgroups", "mnist": "MNIST"}  # fmt: skip
+
+
+def table(heads, rows):
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def shown(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+
+
+# ---------------------------------------------------------------- speed
+
+
+def size_words(size):
+    words = {"mnist": "MNIST", "digits": "digits", "curved": "generated"}
+    parts = [words[size["source"]]] if "source" in size else []
+    parts.append(
+        f"{size['n']:,}".replace(",", " ") + (f" × {size['dims']}" if "dims" in size else "")
+    )
+    parts += [f"{k} = {size[k]}" for k in ("p", "k", "d", "n_labeled") if k in size]
+    return ", ".join(parts)
+
+
+def speed_table(mode):
+    """One line per row and peer: ratio, then the least times, memory and quality of both."""
+    found = bench.read_results(bench.RESULTS / f"{mode}.csv")
+    lines = []
+    for (row, peer), ratio in bench.ratios(found).items():
+        if row not in ROWS or mode not in ROWS[row].sizes:
+            continue
+        entry = ROWS[row]
+
+        def both(key, row=row, peer=peer):
+            return " / ".join(shown(bench.least(found, row, c, key)) for c in (OURS, peer))
+
+        repeats = sum((r["row"], r["contender"]) == (row, peer) for r in found)
+        mark = "" if repeats >= 3 else f" ({repeats} run{'s' * (repeats > 1)})"
+        lines.append([
+            f"{entry.title} ({size_words(entry.sizes[mode])})", peer + mark,
+            f"**{ratio:.2f}**" if ratio >= 1 else f"{ratio:.2f}",
+            both("cpu_s"), both("wall_s"), both("peak_mb"),
+            f"{entry.quality}: {both('quality')}",
+        ])  # fmt: skip
+        lines += compile_line(found, row, peer)
+    heads = ["work", "peer", "ratio", "CPU s, ours / peer", "wall s", "peak MB", "quality"]
+    return table(heads, lines)
+
+
+def compile_line(found, row, peer):
+    """A further line for a peer that compiles when it is first called."""
+    if peer != "pynndescent":
+        return []
+    times = [
+        min(
+            r["cpu_s"] + r["ready_cpu_s"] for r in found if (r["row"], r["contender"]) == (row, who)
+        )
+        for who in (OURS, peer)
+    ]
+    ratio = times[1] / times[0]
+    cells = ["the same, with imports and compilation", peer, f"**{ratio:.1f}**"]
+    return [[*cells, " / ".join(map(shown, times)), "", "", ""]]
+
+
+# ---------------------------------------------------------------- accuracy
+
+
+def read_accuracy():
+    path = bench.RESULTS / "accuracy.csv"
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return [
+            r | {k: float(r[k] or "nan") for k in ("mean", "std", "se")}
+            | {"ours": r["ours"] == "True", "n_labeled": int(r["n_labeled"])}
+            for r in csv.DictReader(file)
+        ]  # fmt: skip
+
+
+def verdict(ours, theirs):
+    """Say how our error stands beside a peer's: "<", "=" within one standard error, or ">"."""
+    margin = np.sqrt(np.nansum([ours["se"] ** 2, theirs["se"] ** 2]))
+    if ours["mean"] <= theirs["mean"]:
+        return "<"
+    return "=" if ours["mean"] <= theirs["mean"] + margin else ">"
+
+
+def accuracy_tables():
+    records = read_accuracy()
+    parts = []
+    for dataset, title in TITLES.items():
+        here = [r for r in records if r["dataset"] == dataset]
+        if not here:
+            continue
+        budgets = sorted({r["n_labeled"] for r in here})
+        at = {(r["method"], r["n_labeled"]): r for r in here}
+        methods = list(
+            dict.fromkeys(r["method"] for r in sorted(here, key=lambda r: not r["ours"]))
+        )
+        ours = {r["method"] for r in here if r["ours"]}
+        advised = ADVISED.get(dataset, ADVISED_ELSE)
+        lines = [
+            [("**" + m + "**" if m == advised else m) if m in ours else f"*{m}*"]
+            + [cell(at.get((m, b))) for b in budgets]
+            for m in methods
+        ]
+        lines.append(
+            ["advised method beside the best peer", *(stand(at, advised, ours, b) for b in budgets)]
+        )
+        trials = {r["trials"] for r in here if r["ours"]}
+        parts.append(f"### {title} ({' or '.join(sorted(trials))} draws)\n\n"
+                     + table(["labels", *map(str, budgets)], lines))  # fmt: skip
+    return "\n\n".join(parts)
+
+
+def cell(record):
+    return "" if record is None else f"{record['mean']:.2f} ± {record['se']:.2f}"
+
+
+def stand(at, advised, ours, budget):
+    mine = at.get((advised, budget))
+    theirs = [r for (m, b), r in at.items() if b == budget and m not in ours]
+    if mine is None or not theirs:
+        return ""
+    best = min(theirs, key=lambda r: r["mean"])
+    signs = {"<": "better", "=": "equal (within one s.e.)", ">": "**worse**"}
+    return f"{signs[verdict(mine, best)]} than *{best['method'].split()[-1]}*".replace(
+        ") than", ") to"
+    )
+
+
+# ---------------------------------------------------------------- start-up and the page
+
+
+def startup_table():
+    path = bench.RESULTS / "startup.csv"
+    if not path.exists():
+        return "Not measured yet."
+    with open(path, newline="") as file:
+        rows = [[r["what"], r["cpu_s"], r["loads"]] for r in csv.DictReader(file)]
+    return table(["fresh process", "CPU s, median", "slow libraries loaded"], rows)
+
+
+def write():
+    text = (HERE / "page.md").read_text(encoding="utf-8")
+    for name, make in {
+        "FULL": lambda: speed_table("full"), "QUICK": lambda: speed_table("quick"),
+        "ACCURACY": accuracy_tables, "STARTUP": startup_table,
+    }.items():  # fmt: skip
+        text = text.replace(f"<!-- {name} -->", make())
+    PAGE.write_text(text, encoding="utf-8")
