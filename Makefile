@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run reproduction-docs test test-cluster test-faults lint format clean
+.PHONY: help install run reproduction-docs test test-cluster test-faults lint format clean bench bench-quick
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
