@@ -19,7 +19,15 @@ FEATURES, LABELS, TABLE = "input/features.h5", "input/labels.h5", "input/table.h
 
 # Compared by default. The slow or special ones run when asked for with --methods.
 CANDIDATES = {
-    "classification": ["diffusion", "knn", "rbf_svm", "spreading", "eigenbasis", "atlas"],
+    "classification": [
+        "diffusion",
+        "knn",
+        "rbf_svm",
+        "graph_svm",
+        "spreading",
+        "eigenbasis",
+        "atlas",
+    ],
     "regression": ["multimanifold_global", "knn"],
 }
 IMAGE_METHOD = "image_diffusion"
@@ -110,6 +118,7 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         "datasets": {name: dataset},
         "methods": {
             "spreading": {"learner": "diffusion", "graph": "euclidean", "method": "spreading"},
+            "graph_svm": {"learner": "graph_svm", "kernel": "rbf", "graph": "euclidean", "C": "cv"},
         },
         "label": settings,
     }
