@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fewfold.mbed._tiles import LOWEST, exponentiate, repel
 from fewfold.mbed.cost import sne_term
 from fewfold.mbed.gradient import DenseSNE, row_chunks, workers
 from fewfold.mbed.neighborhoods import SparseNeighborhoods
@@ -27,6 +28,34 @@ def test_dense_matches_plain(n, d, scale):
         fast_value, fast_gradient = DenseSNE(P, pool)(Y)
     assert fast_value == pytest.approx(value, rel=1e-6, abs=1e-4)
     np.testing.assert_allclose(fast_gradient, gradient, atol=3e-6 * np.abs(gradient).max())
+
+
+def test_a_lonely_point_keeps_its_small_normaliser():
+    # exp(-D) of the last point sums to about 1e-9: nothing of size 1 may be added in between.
+    P = _random_p(600)
+    Y = np.random.default_rng(1).normal(0, 0.5, (600, 3))
+    Y[-1] = [5, 0, 0]
+    value, gradient = sne_term(Y, P)
+    with workers(1) as pool:
+        fast_value, fast_gradient = DenseSNE(P, pool)(Y)
+    assert fast_value == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(fast_gradient, gradient, atol=3e-6 * np.abs(gradient).max())
+
+
+def test_compiled_tile_passes_match_numpy():
+    rng = np.random.default_rng(0)
+    D = rng.uniform(-1e-7, 1, (37, 53)) * 10.0 ** rng.integers(-3, 3, (37, 53))
+    D, S = D.astype(np.float32), rng.random((37, 53), np.float32)
+    E, rows, columns = -D, np.empty(37, np.float32), np.empty(53, np.float32)
+    stretched = exponentiate(E, S, np.float32(0), rows, columns)
+    exact = np.exp(-np.minimum(D, -LOWEST).astype(np.float64))
+    np.testing.assert_allclose(E, exact, rtol=2e-7)
+    np.testing.assert_allclose(rows, exact.sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(columns, exact.sum(axis=0), rtol=1e-6)
+    assert stretched == pytest.approx(np.vdot(S.astype(np.float64), D), rel=1e-6)
+    left, right = rng.random(37, np.float32), rng.random(53, np.float32)
+    repel(E, S, left, right)
+    np.testing.assert_allclose(E, S - exact * np.add.outer(left, right), atol=1e-6)
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
