@@ -223,7 +223,7 @@ def main():
     every.add_argument("--manifold", default="charts_mnist")
     every.add_argument("--kernel", default="rbf", choices=["rbf", "linear", "quad", "quadcross"])
     every.add_argument("--assignment", default="soft", choices=["soft", "hard"])
-    every.add_argument("--solver", default="sgd", choices=["sgd", "batch"])
+    every.add_argument("--solver", default="auto", choices=["auto", "sgd", "batch"])
     every.add_argument("--one", action="store_true", help="leave the finer atlas out")
     every.add_argument("--labels", type=int, help="fewer training rows, at random")
     command("plane", run_plane).add_argument("file", type=Path)

@@ -42,8 +42,9 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
     C : float, optional
         Penalty of the margin errors. Default: 1 where labels are few to 10 where all
         points have one, over the mean ``K_xx``.
-    solver : {"batch", "sgd"}
-        Primal machines by coordinate descent, or by averaged stochastic gradient descent.
+    solver : {"auto", "batch", "sgd"}
+        Primal machines by coordinate descent, or by averaged stochastic gradient descent;
+        "auto" takes the first for up to 5000 labels.
     scheme : {"auto", "pairs", "rest"}
         Dual machines for pairs of classes, or for each class against the rest; "auto" takes the
         rest for up to 2000 labels.
@@ -91,7 +92,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         gamma=None,
         sigma=None,
         C=None,
-        solver="batch",
+        solver="auto",
         scheme="auto",
         q=10,
         cv=None,
@@ -275,7 +276,7 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         choices = {
             "kernel": tuple(LEARNERS),
             "assignment": ("soft", "hard"),
-            "solver": ("batch", "sgd"),
+            "solver": ("auto", "batch", "sgd"),
             "scheme": SCHEMES,
         }
         for name, allowed in choices.items():

@@ -19,6 +19,9 @@ from fewfold.kernel_machines import fit_machines
 # Rows whose features are built at once: with cross products, 10 charts of 30 dimensions and two
 # atlases a row holds 10 000 values, and building takes five times their memory.
 _FEATURE_ROWS = 4096
+# Up to this many labels primal machines are solved exactly; beyond, a few passes of averaged
+# gradient steps are as good and many times faster.
+_BATCH_LABELS = 5000
 
 
 def default_penalty(mean_diagonal: float, share_labeled: float) -> float:
@@ -55,7 +58,7 @@ class KernelOptions:
     gamma: float = 1.0
     sigma: float = 1.0
     C: float | None = None
-    solver: str = "batch"
+    solver: str = "auto"
     scheme: str = "auto"
     n_charts: int = 1
     share_labeled: float = 0.0
@@ -164,7 +167,8 @@ class PrimalMachine:
 
         C = self.options.penalty(code)
         features = self.options.features(code)
-        if self.options.solver == "sgd":
+        solver = self.options.solver
+        if solver == "sgd" or (solver == "auto" and len(codes) > _BATCH_LABELS):
             # 10 passes at least, and 100 000 steps where the points are few.
             passes = int(max(10, np.ceil(1e5 / len(codes))))
             self.machine = SGDClassifier(
