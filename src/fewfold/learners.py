@@ -225,7 +225,8 @@ def kernel_svm(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) -
     gammas = [None]
     if kernel.kind == "squared_distances":
         gammas = _grid(settings.get("gamma"), [kernel.gamma * f for f in (0.3, 1, 3, 10)])
-    grid = [(g, C) for g in gammas for C in _grid(settings.get("C"), [1.0, 10.0, 100.0])]
+    penalties = _grid(settings.get("C"), [1.0, 10.0, 100.0])
+    grid = [(g, C) for g in gammas for C in penalties]
 
     def values(block, gamma):
         return block if gamma is None else np.exp(-gamma * block)
@@ -235,10 +236,11 @@ def kernel_svm(inputs: Inputs, labeled, targets, *, n_classes, seed, settings) -
 
     def fold_error(train, test):
         errors = []
-        for gamma, C in grid:
-            model = fit(values(square[np.ix_(train, train)], gamma), train, C)
-            predicted = model.predict(values(square[np.ix_(test, train)], gamma))
-            errors.append(np.mean(predicted != targets[test]))
+        within, across = square[np.ix_(train, train)], square[np.ix_(test, train)]
+        for gamma in gammas:  # one kernel serves all penalties
+            K, K_test = values(within, gamma), values(across, gamma)
+            for C in penalties:
+                errors.append(np.mean(fit(K, train, C).predict(K_test) != targets[test]))
         return errors
 
     default = (gammas[len(gammas) // 2 - 1] if len(gammas) > 1 else gammas[0], 10.0)
