@@ -109,13 +109,14 @@ def invariance(inputs, labeled, targets, y, *, n_classes, seed, settings):
 
     yield (
         "The kernel against rotation",
-        "Value of the deformed kernel between an image and its turned copy, for several strengths "
-        "of the deformation.",
+        "Value of the deformed kernel between a drawn letter A and its turned copy, for several "
+        "strengths of the deformation; ripples lie between the copies in the graph.",
         figures.angle_figure(),
     )
     yield (
         "The kernel around an image",
-        "Angle of rotation against vertical shift; dots are the copies in the graph.",
+        "Around the letter A, at 0 degrees: angle of rotation, and (outwards) shift down before it; "
+        "dots are the copies in the graph.",
         figures.contour_figure(),
     )
     images = inputs.X if inputs.images is None else inputs.images

@@ -71,7 +71,7 @@ def angle_figure(image=None, strengths=STRENGTHS, **options):
 
     image = letter_a() if image is None else image
     angles, values = kernel_against_angle(image, strengths, **options)
-    figure = Figure(figsize=(6.2, 3.4))
+    figure = Figure(figsize=(6.8, 3.2), layout="constrained")
     axes = figure.add_subplot()
     colors = matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(strengths)))
     for strength, row, color in zip(strengths, values, colors):
@@ -79,7 +79,7 @@ def angle_figure(image=None, strengths=STRENGTHS, **options):
     axes.set(xlabel="rotation (degrees)", ylabel="kernel, 1 at the image itself")
     axes.set_xticks(np.arange(-180, 181, 60))
     axes.set_ylim(0, 1.1)
-    axes.legend(title="deformation", frameon=False)
+    axes.legend(title="deformation", frameon=False, bbox_to_anchor=(1.0, 1.0), loc="upper left")
     return figure
 
 
@@ -97,7 +97,7 @@ def contour_figure(image=None, strength: float = 100.0, reach: float = 4.0, **op
     angles, shifts = np.arange(0.0, 361.0, 6.0), np.linspace(-reach, reach, 17)
     moved = [translate(image[None], (s, 0)) for s in shifts]
     points = np.concatenate([rotate(m, a) for m in moved for a in angles])
-    figure = Figure(figsize=(7.6, 3.8))
+    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     for place, (value, title) in enumerate([(0.0, "plain kernel"), (strength, "deformed kernel")]):
         values = kernel_values(image, value, points, **options).reshape(len(shifts), len(angles))
         axes = figure.add_subplot(1, 2, place + 1, projection="polar")
@@ -106,10 +106,14 @@ def contour_figure(image=None, strength: float = 100.0, reach: float = 4.0, **op
         nodes = np.deg2rad(np.arange(0, 360, options.get("step", 15.0)))
         axes.plot(nodes, np.full(len(nodes), 1.5 * reach), "k.", markersize=4)
         axes.set_rmin(0)
-        axes.set_yticks([0.5 * reach, 1.5 * reach, 2.5 * reach], [f"{-reach:g}", "0", f"{reach:g}"])
+        # The shifts are named on dark ground, away from the image at 0 degrees.
+        axes.set_yticks([reach, 1.5 * reach, 2 * reach])
+        names = [f"up {0.5 * reach:g}", "0", f"down {0.5 * reach:g}"]
+        axes.set_yticklabels(names, color="white", fontsize=8)
+        axes.set_rlabel_position(255)
         axes.grid(alpha=0.3)
         axes.set_title(f"{title}" + (f", {value:g}" if value else ""), fontsize=10)
-        figure.colorbar(drawn, ax=axes, shrink=0.7, pad=0.12)
+        figure.colorbar(drawn, ax=axes, shrink=0.7, pad=0.08)
     return figure
 
 
