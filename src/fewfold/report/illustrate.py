@@ -115,7 +115,7 @@ def invariance(inputs, labeled, targets, y, *, n_classes, seed, settings):
     )
     yield (
         "The kernel around an image",
-        "Around the letter A, at 0 degrees: angle of rotation, and (outwards) shift down before it; "
+        "Around the letter A, at 0 degrees: angle of rotation, and (outwards) shift down before; "
         "dots are the copies in the graph.",
         figures.contour_figure(),
     )
