@@ -173,8 +173,9 @@ def ten_class(n_train=1000, seed=0):
     plain_error = 100 * np.mean(plain.predict(turned[test]) != digit[test])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"10 classes, {n_train} digits, {model.n_nodes_} nodes, {model.choice_}: error {error:.2f} % "
-        f"(plain SVM {plain_error:.2f} %), fit {fit_s:.1f} s, peak memory {peak:.2f} GiB"
+        f"10 classes, {n_train} digits, {model.n_nodes_} nodes: error {error:.2f} % "
+        f"(plain SVM {plain_error:.2f} %), fit {fit_s:.1f} s, peak memory {peak:.2f} GiB, "
+        f"chosen {model.choice_}"
     )
 
 
