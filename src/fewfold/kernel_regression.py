@@ -118,8 +118,62 @@ def fold_of(n_samples: int, n_folds: int, rng) -> np.ndarray:
     return rng.permutation(n_samples) % n_folds
 
 
+def repeats_for(n_samples: int, n_repeats: int | str = "auto") -> int:
+    """How often to deal the folds: with a dozen samples one deal decides little.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_repeats : int or "auto"
+        "auto" holds out about a hundred samples in all: ten deals of 10, one from 100 on.
+
+    Returns
+    -------
+    n_repeats : int
+
+    Examples
+    --------
+    >>> [repeats_for(n) for n in (5, 12, 20, 640)], repeats_for(20, 2)
+    ([10, 9, 5, 1], 2)
+    """
+    if n_repeats == "auto":
+        return int(np.clip(np.ceil(100 / n_samples), 1, 10))
+    if isinstance(n_repeats, (str, bool)) or int(n_repeats) != n_repeats or n_repeats < 1:
+        raise InputError(
+            f"n_repeats={n_repeats!r} is not allowed. Give 'auto' or a whole number of at least 1."
+        )
+    return int(n_repeats)
+
+
+def deal_folds(n_samples: int, n_folds: int, n_repeats: int | str, rng) -> list[np.ndarray]:
+    """Deal samples to folds, several times where they are few.
+
+    Parameters
+    ----------
+    n_samples, n_folds : int
+        With at most as many samples as folds each is left out once, and once is enough.
+    n_repeats : int or "auto"
+        See :func:`repeats_for`.
+    rng : RandomState
+
+    Returns
+    -------
+    folds : list of ndarray of shape (n_samples,), int
+
+    Examples
+    --------
+    >>> from sklearn.utils import check_random_state
+    >>> len(deal_folds(20, 5, "auto", check_random_state(0)))
+    5
+    """
+    repeats = repeats_for(n_samples, n_repeats)
+    if n_samples <= n_folds:
+        return [np.arange(n_samples)]
+    return [fold_of(n_samples, n_folds, rng) for _ in range(repeats)]
+
+
 def choose_bandwidth(
-    d2: np.ndarray, y: np.ndarray, bandwidths: np.ndarray, fold: np.ndarray
+    d2: np.ndarray, y: np.ndarray, bandwidths: np.ndarray, folds: list[np.ndarray]
 ) -> tuple[float, np.ndarray]:
     """Choose the bandwidth of least cross-validated squared error.
 
@@ -128,8 +182,8 @@ def choose_bandwidth(
     d2 : ndarray of shape (n_samples, n_samples)
     y : ndarray of shape (n_samples,)
     bandwidths : ndarray of shape (n_bandwidths,)
-    fold : ndarray of shape (n_samples,), int
-        At least two different values.
+    folds : list of ndarray of shape (n_samples,), int
+        Deals of the samples, each of at least two different values; errors are averaged.
 
     Returns
     -------
@@ -139,13 +193,14 @@ def choose_bandwidth(
         Mean squared error of each.
     """
     errors = np.zeros(len(bandwidths))
-    for held_out in np.unique(fold):
-        test, train = fold == held_out, fold != held_out
-        block = d2[np.ix_(test, train)]
-        for i, bandwidth in enumerate(bandwidths):
-            values = nadaraya_watson(block, y[train], bandwidth)
-            errors[i] += ((values - y[test]) ** 2).sum()
-    errors /= len(y)
+    for fold in folds:
+        for held_out in np.unique(fold):
+            test, train = fold == held_out, fold != held_out
+            block = d2[np.ix_(test, train)]
+            for i, bandwidth in enumerate(bandwidths):
+                values = nadaraya_watson(block, y[train], bandwidth)
+                errors[i] += ((values - y[test]) ** 2).sum()
+    errors /= len(y) * len(folds)
     best = np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[-1]
     return float(bandwidths[best]), errors
 
@@ -162,6 +217,8 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         Folds of the cross-validation; fewer samples than folds are left out one by one.
     n_bandwidths : int, default=20
         Bandwidths on the grid.
+    n_repeats : int or "auto", default="auto"
+        Deals of the folds: ten for 10 samples, one from 100 on (see `repeats_for`).
     random_state : int, RandomState or None, default=0
         Deals the samples to the folds.
 
@@ -186,10 +243,13 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, bandwidth="cv", *, n_folds=5, n_bandwidths=20, random_state=0):
+    def __init__(
+        self, bandwidth="cv", *, n_folds=5, n_bandwidths=20, n_repeats="auto", random_state=0
+    ):
         self.bandwidth = bandwidth
         self.n_folds = n_folds
         self.n_bandwidths = n_bandwidths
+        self.n_repeats = n_repeats
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -229,8 +289,8 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         if n < 2 or len(self.bandwidths_) == 1:
             self.bandwidth_ = float(self.bandwidths_[0])
             return
-        fold = fold_of(n, min(self.n_folds, n), check_random_state(self.random_state))
-        self.bandwidth_, self.cv_errors_ = choose_bandwidth(d2, y, self.bandwidths_, fold)
+        folds = deal_folds(n, self.n_folds, self.n_repeats, check_random_state(self.random_state))
+        self.bandwidth_, self.cv_errors_ = choose_bandwidth(d2, y, self.bandwidths_, folds)
 
     def predict(self, X) -> np.ndarray:
         """Average the targets around each row.

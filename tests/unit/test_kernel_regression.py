@@ -48,7 +48,7 @@ def test_chosen_bandwidth_is_the_best_of_the_grid_by_hand():
     fold = np.arange(30) % 5
     d2 = squared_distances(X, X)
     grid = bandwidth_grid(d2, 6)
-    chosen, errors = choose_bandwidth(d2, y, grid, fold)
+    chosen, errors = choose_bandwidth(d2, y, grid, [fold])
     by_hand = []
     for h in grid:
         guesses = np.empty(30)

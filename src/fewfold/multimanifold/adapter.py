@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from fewfold.exceptions import ConfigError
 from fewfold.multimanifold.decision import voronoi_parts
@@ -113,10 +114,12 @@ def _ssl(inputs, labeled, targets, n_classes, seed, base, settings):
             f"unknown setting of the multi-manifold method: {problem}. Allowed are mode, learner, "
             f"{', '.join(allowed)}."
         ) from problem
-    y = np.full(inputs.X.shape[0], -1 if is_classifier else np.nan)
+    X = inputs.X if sparse.issparse(inputs.X) else np.asarray(inputs.X, np.float64)
+    y = np.full(X.shape[0], -1 if is_classifier else np.nan)
     y = y.astype(np.int64) if is_classifier else y
     y[labeled] = targets
-    model.fit(inputs.X, y)
+    # Not fit: all rows are predicted below, with scores, so fit's own predictions are not needed.
+    model._learn(X, y, np.isin(np.arange(X.shape[0]), labeled))
     found = model.partition_
     details = {
         "n_parts": int(model.n_parts_),
@@ -128,8 +131,8 @@ def _ssl(inputs, labeled, targets, n_classes, seed, base, settings):
         "notes": list(found.bounds.notes),
         "parts": model.part_reports_,
     }
-    parts = model.decision_sets(inputs.X)
-    parts_new = None if inputs.X_new is None else model.decision_sets(inputs.X_new)
+    parts = model._parts(X)
+    parts_new = None if inputs.X_new is None else model._parts(inputs.X_new)
     outcome = _predict(inputs, model.learners_, n_classes, parts, parts_new, details)
     outcome.labels[labeled] = targets
     return outcome

@@ -75,8 +75,8 @@ class _MultiManifold(BaseEstimator):
             return int(check_random_state(self.random_state).randint(2**31 - 1))
         return self.random_state
 
-    def _fit_parts(self, X, y, labelled):
-        """Partition all rows, learn in each part, and predict the rows without a label."""
+    def _learn(self, X, y, labelled):
+        """Partition all rows and learn in each part."""
         if not labelled.any():
             raise InputError(
                 "No sample is labelled. Give the target of at least one sample and mark the "
@@ -103,6 +103,11 @@ class _MultiManifold(BaseEstimator):
             is_classifier=isinstance(self, ClassifierMixin),
         )
         self.part_reports_ = [report.as_dict() for report in reports]
+        return self
+
+    def _fit_parts(self, X, y, labelled):
+        """Learn, and predict the rows without a label."""
+        self._learn(X, y, labelled)
         self.transduction_ = y.copy()
         rest = np.flatnonzero(~labelled)
         if len(rest):

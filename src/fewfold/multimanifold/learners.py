@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.kernel_regression import fold_of, squared_distances
+from fewfold.kernel_regression import deal_folds, squared_distances
 
 # Bandwidths in units of the median distance between the labelled points, and penalties.
 GAMMA_GRID = tuple(2.0**p for p in range(-4, 7, 2))
@@ -29,7 +29,9 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
 
     Distances are computed once and shared by the whole grid. ``gamma`` is searched relative to
     the median squared distance, so the grid follows the scale of the data. With fewer points
-    than folds each is left out once; folds whose training part lacks a class still count.
+    than folds each is left out once, and with few points the folds are dealt several times: one
+    deal of a dozen points was seen to choose a useless setting in one trial of twelve. Folds whose
+    training part lacks a class still count.
     Settings within one held-out point of the best count as equal, and of those the one nearest
     to ``gamma = 0.5`` with the largest penalty is taken: with a dozen points most settings are
     equal, and the smallest penalty or bandwidth among them was measured to be a bad choice.
@@ -39,6 +41,8 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
     n_folds : int, default=5
     gammas, penalties : tuple of float
         The grid; gammas are divided by the median squared distance.
+    n_repeats : int or "auto", default="auto"
+        Deals of the folds: ten for 10 points, one from 100 on.
     random_state : int, RandomState or None, default=0
         Deals the points to the folds.
 
@@ -57,8 +61,17 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
     [0, 1]
     """
 
-    def __init__(self, *, n_folds=5, gammas=GAMMA_GRID, penalties=PENALTY_GRID, random_state=0):
+    def __init__(
+        self,
+        *,
+        n_folds=5,
+        gammas=GAMMA_GRID,
+        penalties=PENALTY_GRID,
+        n_repeats="auto",
+        random_state=0,
+    ):
         self.n_folds = n_folds
+        self.n_repeats = n_repeats
         self.gammas = gammas
         self.penalties = penalties
         self.random_state = random_state
@@ -85,8 +98,8 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
             )
         d2 = squared_distances(X, X)
         scale = np.median(d2[d2 > 0]) if (d2 > 0).any() else 1.0
-        fold = fold_of(len(codes), min(self.n_folds, len(codes)), self._rng())
-        self.cv_errors_ = self._errors(d2 / scale, codes, fold)
+        folds = deal_folds(len(codes), self.n_folds, self.n_repeats, self._rng())
+        self.cv_errors_ = self._errors(d2 / scale, codes, folds)
         g, p = choose_setting(self.cv_errors_, self.gammas, len(codes))
         self.gamma_ = float(self.gammas[g] / scale)
         self.penalty_ = float(self.penalties[p])
@@ -100,21 +113,26 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
     def _svc(penalty):
         return SVC(kernel="precomputed", C=penalty, break_ties=True)
 
-    def _errors(self, d2, codes, fold):
+    def _errors(self, d2, codes, folds):
         errors = np.zeros((len(self.gammas), len(self.penalties)))
         for g, gamma in enumerate(self.gammas):
             K = np.exp(-gamma * d2)
-            for held_out in range(fold.max() + 1):
-                test, train = fold == held_out, fold != held_out
-                seen = np.unique(codes[train])
-                for p, penalty in enumerate(self.penalties):
-                    if len(seen) == 1:
-                        guess = seen[0]
-                    else:
-                        svc = self._svc(penalty).fit(K[np.ix_(train, train)], codes[train])
-                        guess = svc.predict(K[np.ix_(test, train)])
-                    errors[g, p] += (guess != codes[test]).sum()
-        return errors / len(codes)
+            for fold in folds:
+                for held_out in range(fold.max() + 1):
+                    errors[g] += self._held_out_errors(K, codes, fold == held_out)
+        return errors / (len(codes) * len(folds))
+
+    def _held_out_errors(self, K, codes, test):
+        """Points of a fold that are classified wrongly, for each penalty."""
+        train = ~test
+        seen = np.unique(codes[train])
+        if len(seen) == 1:
+            return np.full(len(self.penalties), (codes[test] != seen[0]).sum())
+        wrong = []
+        for penalty in self.penalties:
+            svc = self._svc(penalty).fit(K[np.ix_(train, train)], codes[train])
+            wrong.append((svc.predict(K[np.ix_(test, train)]) != codes[test]).sum())
+        return np.array(wrong)
 
     def decision_function(self, X) -> np.ndarray:
         """Signed scores: one column for two classes, else one per class.
