@@ -46,7 +46,7 @@ def plane_figure(prices=(0.05, 0.5, 8.0), n: int = 400, seed: int = 0):
 
 
 def chart_figure(images: np.ndarray, image_shape, titles=None):
-    """Draw the mean image and first directions of charts, a row each.
+    """Draw the mean image and first directions of charts, a column each.
 
     Parameters
     ----------
@@ -62,15 +62,19 @@ def chart_figure(images: np.ndarray, image_shape, titles=None):
     """
     from matplotlib.figure import Figure
 
-    rows, columns = images.shape[:2]
-    figure = Figure(figsize=(1.2 * columns, 1.2 * rows), layout="constrained")
+    columns, rows = images.shape[:2]
+    figure = Figure(figsize=(max(2.0, 1.0 * columns), 1.05 * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
-    for i in range(rows):
-        for j in range(columns):
-            size = np.abs(images[i, j]).max() or 1.0
-            colours = {"cmap": "gray"} if j == 0 else {"cmap": "RdBu", "vmin": -size, "vmax": size}
-            axes[i, j].imshow(images[i, j].reshape(image_shape), **colours)
-            axes[i, j].set_axis_off()
+    for j in range(columns):
+        for i in range(rows):
+            size = np.abs(images[j, i]).max() or 1.0
+            colours = {"cmap": "gray"} if i == 0 else {"cmap": "RdBu", "vmin": -size, "vmax": size}
+            ax = axes[i, j]
+            ax.imshow(images[j, i].reshape(image_shape), **colours)
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+            if j == 0:
+                ax.set_ylabel("mean" if i == 0 else f"direction {i}", fontsize=8)
         if titles is not None:
-            axes[i, 0].set_title(titles[i], fontsize=7)
+            axes[0, j].set_title(titles[j], fontsize=8)
     return figure

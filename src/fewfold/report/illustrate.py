@@ -32,19 +32,21 @@ def atlas(inputs, labeled, targets, y, *, n_classes, seed, settings):
     curve = energy_curve(model)
     yield (
         "Energy of the atlas",
-        "After every expansion move and refit; it never rises.",
+        f"After every move and refit; it never rises. A chart costs {float(model['mdl']):.3g}."
+        + _finer_words(model),
         _line(curve["move"], curve["energy"], "move", "energy"),
     )
     if inputs.image_shape and len(inputs.image_shape) == 2:
         picked = largest_charts(about)[:10]
-        titles = [f"chart {c}: {about['size'][c]} points" for c in picked]
+        titles = [_chart_title(about, c) for c in picked]
         if inputs.images is None:
             shown = chart_images(model, picked)
         else:
             shown = member_images(model, inputs.images, picked)
         yield (
             "The largest charts",
-            "Of each class: mean image, then the first directions.",
+            "The largest of each main class: its mean image, and below it the directions in which "
+            "its images vary most, red against blue.",
             chart_figure(shown, inputs.image_shape, titles),
         )
 
@@ -126,6 +128,19 @@ def invariance(inputs, labeled, targets, y, *, n_classes, seed, settings):
             "Rows of the dataset, each turned by a random angle.",
             figures.rows_figure(np.asarray(images[:36]), inputs.image_shape),
         )
+
+
+def _chart_title(about, chart):
+    words = [f"chart {chart}", f"{about['size'][chart]} points"]
+    if "purity" in about and not np.isnan(about["purity"][chart]):
+        words.append(f"{100 * about['purity'][chart]:.0f} % pure")
+    return "\n".join(words)
+
+
+def _finer_words(model):
+    if "finer_means" not in model:
+        return ""
+    return f" The finer atlas beside it has {len(model['finer_means'])} charts."
 
 
 def _sizes_and_purity(about):
