@@ -62,12 +62,13 @@ class BlockOperator:
         of = Y.dtype.type
         data = self._data[Y.dtype]
         scalars = of(alpha), of(beta), of(gamma)
-        jobs = [
-            pool.submit(recur, self.indptr, self.indices, data, Y, old, *scalars, a, b)
-            for a, b in self._ranges
-        ]
-        for job in jobs:
-            job.result()
+        common = (self.indptr, self.indices, data, Y, old, *scalars)
+        if len(self._ranges) == 1:  # a hand-over to a thread costs as much as a small product
+            recur(*common, *self._ranges[0])
+        else:
+            jobs = [pool.submit(recur, *common, a, b) for a, b in self._ranges]
+            for job in jobs:
+                job.result()
         self.n_products += Y.shape[1]
 
     def product(self, Y: np.ndarray) -> np.ndarray:
