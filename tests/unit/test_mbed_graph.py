@@ -1,17 +1,26 @@
 """Mbed on a neighbour graph: sparse distances in the estimator, a named graph in the workflow."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
-from fewfold.exceptions import InputError
+from fewfold.artifacts import read
+from fewfold.exceptions import ConfigError, DataWarning, InputError
+from fewfold.features import read_labels
 from fewfold.graph.build import build_graph, extend_graph
 from fewfold.mbed import MbedClassifier
 from fewfold.mbed.adapter import fit_predict
 from fewfold.mbed.neighborhoods import GraphNeighborhoods, SparseNeighborhoods
+from fewfold.plan.plan import Plan
+from fewfold.plan.schema import validate
 from fewfold.training import Inputs
 
+ROOT = Path(__file__).resolve().parents[2]
 QUICK = {"n_steps": 60, "n_annealing": 8, "random_state": 0}
 
 
@@ -95,3 +104,56 @@ def test_adapter_embeds_the_graph_and_places_new_rows_by_its_extension(weights):
     assert outcome.details["similarity"] == "diffused"
     assert np.mean(outcome.labels != codes[rows]) < 0.03
     assert np.mean(outcome.labels_new != codes[fresh]) < 0.05
+
+
+def _config():
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config["methods"]["mbed_graph"] = {"learner": "mbed", "graph": "invariant", "n_steps": 60}
+    config["run"] |= {"datasets": ["digits"], "methods": ["mbed_graph"]}
+    return config
+
+
+def test_a_config_may_name_the_graph():
+    config = _config()
+    validate(config, yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text()))
+    assert Plan(config).graphs_of("mbed_graph") == ["invariant"]
+    config["methods"]["mbed_graph"]["graph"] = "invarant"
+    with pytest.raises(ConfigError, match="Did you mean 'invariant'"):
+        Plan(config)
+
+
+def test_stages_from_images_over_the_invariant_graph_to_labels(tmp_path):
+    """The workflow's scripts, one after the other, with held-out rows."""
+
+    def stage(name, *args, **options):
+        runpy.run_path(str(ROOT / "scripts" / f"{name}.py"))["main"](*args, **options)
+
+    names = ("raw", "features", "labels", "splits", "tile", "graph", "extension", "out")
+    files = {name: str(tmp_path / f"{name}.h5") for name in names}
+    settings = dict(_config()["graphs"]["invariant"])
+    settings.pop("tile_rows")
+    held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
+    options = {"n_samples": 300, "classes": ["0", "1", "2"]}
+    stage("fetch_dataset", files["raw"], source="digits", options=options)
+    with pytest.warns(DataWarning, match="constant columns"):
+        stage(
+            "prepare_features", files["raw"], files["features"],
+            scale="divide", divide_by=16.0, pca=None, **held,
+        )  # fmt: skip
+    stage("prepare_labels", files["raw"], files["labels"], **held)
+    stage(
+        "draw_splits", files["labels"], files["splits"], dataset="digits", draw="balanced",
+        labels_per_draw=[6], trials=1, evaluate="unlabeled", protocol="inductive", seed=0,
+    )  # fmt: skip
+    stage("search_neighbors", files["features"], files["tile"], search=settings, tile=0, n_tiles=1)
+    stage("build_graph", [files["tile"]], files["graph"], graph_settings=settings,
+          image_shape=[8, 8])  # fmt: skip
+    stage("extend_graph", files["features"], files["graph"], files["extension"])
+    given = ("features", "labels", "splits", "graph", "extension")
+    stage("train_method", {name: files[name] for name in given}, files["out"], learner="mbed",
+          options={"n_steps": 60}, first=0, last=1)  # fmt: skip
+    truth = read_labels(files["labels"])
+    with read(files["out"], "train_method") as out:
+        assert out.note("cells")[0]["details"]["similarity"] == "diffused"
+        assert np.mean(out["labels/0/6"] != truth.y) < 0.05
+        assert np.mean(out["labels_new/0/6"] != truth.y_new) < 0.05
