@@ -1,83 +1,127 @@
-"""Runs of the tiny config in folders of their own, disturbed by injected faults."""
+"""Runs of the smallest config in folders of their own, disturbed by injected faults."""
 
+import csv
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-INJECT = Path(__file__).with_name("inject")
+from _project import copy_project
+
+HERE = Path(__file__).parent
 
 
 class Sandbox:
-    """A folder in which the tiny config is run, and faults to come."""
+    """A folder in which a small config is run, and faults to come."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, code: Path, config: Path = HERE / "config.yaml"):
+        self.folder, self.code, self.config = folder, code, config
         self.faults = folder / "faults"
         self.faults.mkdir(parents=True)
+        self.more_environment = {}
 
     def fault(self, rule, words):
         (self.faults / rule).write_text(words)
 
     @property
-    def unused_faults(self):
-        return [p.name for p in self.faults.iterdir() if not p.name.endswith(".taken")]
+    def died(self):
+        """The rules of which a job was killed."""
+        return {p.stem for p in self.faults.glob("*.died")}
 
-    def command(self, *more, cores=2):
+    @property
+    def command(self):
         return [
-            sys.executable, "-m", "fewfold.cli", "run", "--cores", str(cores),
-            "--out", str(self.folder), "--configfile", str(ROOT / "config/test/config.yaml"), *more,
+            sys.executable, "-m", "fewfold.cli", "run", "--cores", "2",
+            "--out", str(self.folder), "--configfile", str(self.config),
         ]  # fmt: skip
 
     @property
     def environment(self):
-        path = os.pathsep.join([str(INJECT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-        return {**os.environ, "PYTHONPATH": path, "FEWFOLD_FAULTS": str(self.faults)}
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("SNAKEMAKE", "PYTEST"))}
+        path = os.pathsep.join([str(HERE / "inject"), str(self.code / "src")])
+        faults = {"PYTHONPATH": path, "FEWFOLD_FAULTS": str(self.faults), "OMP_NUM_THREADS": "1"}
+        return clean | faults | self.more_environment
 
-    def run(self, *more, cores=2, timeout=600):
-        return subprocess.run(
-            self.command(*more, cores=cores), env=self.environment, cwd=ROOT, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
-        )  # fmt: skip
-
-    def start(self, *more, cores=2):
+    def start(self):
         return subprocess.Popen(
-            self.command(*more, cores=cores), env=self.environment, cwd=ROOT, text=True,
+            self.command, env=self.environment, cwd=self.code, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
 
+    def run(self, timeout=600):
+        process = self.start()
+        said, _ = process.communicate(timeout=timeout)
+        assert "Traceback" not in said
+        return subprocess.CompletedProcess(self.command, process.returncode, said)
+
+    def completes(self):
+        """The plain re-run that every fault ends with; returns what it said."""
+        done = self.run()
+        assert done.returncode == 0, done.stdout
+        assert self.leftovers() == []
+        return done.stdout
+
+    def wait_for(self, pattern, process, seconds=300):
+        """Wait until a run has made a file."""
+        end = time.monotonic() + seconds
+        while not list(self.folder.glob(pattern)):
+            assert process.poll() is None, process.stdout.read()
+            assert time.monotonic() < end, f"no {pattern}"
+            time.sleep(0.1)
+
     def tables(self):
-        """The tables that must not depend on what happened on the way."""
+        """What must not depend on what happened on the way: all but the seconds taken."""
         results = self.folder / "results"
-        return {n: (results / n).read_bytes() for n in ("summary.csv", "comparisons.csv")}
+        found = {n: (results / n).read_bytes() for n in ("summary.csv", "comparisons.csv")}
+        with open(results / "metrics.csv", newline="") as file:
+            rows = [
+                {k: v for k, v in row.items() if k not in ("fit_s", "predict_s")}
+                for row in csv.DictReader(file)
+            ]
+        return found | {"metrics.csv": rows}
 
     def leftovers(self):
         return [str(p) for p in (self.folder / "results").rglob("*.part")]
 
 
+def mounted(*words, needs):
+    """Mount, or say loudly why a test cannot run."""
+    done = subprocess.run(["mount", *map(str, words)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = f"{needs} needs a mount, which is not permitted here: {done.stderr.strip()}"
+        if os.environ.get("FEWFOLD_NO_SKIPS"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory):
+def code(tmp_path_factory):
+    """A copy of the project: edits while the tests run are not taken for changes."""
+    return copy_project(tmp_path_factory.mktemp("code") / "project").folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory, code):
     """A finished run that nothing disturbed."""
-    sandbox = Sandbox(tmp_path_factory.mktemp("undisturbed"))
-    done = sandbox.run()
-    assert done.returncode == 0, done.stdout
+    sandbox = Sandbox(tmp_path_factory.mktemp("undisturbed") / "run", code)
+    sandbox.completes()
     return sandbox
 
 
 @pytest.fixture
-def sandbox(tmp_path):
+def sandbox(tmp_path, code):
     """A fresh folder."""
-    return Sandbox(tmp_path / "run")
+    return Sandbox(tmp_path / "run", code)
 
 
 @pytest.fixture
-def finished(undisturbed, tmp_path):
+def finished(undisturbed, tmp_path, code):
     """A copy of the finished run, to damage."""
     target = tmp_path / "copy"
     shutil.copytree(undisturbed.folder, target, symlinks=True)
     shutil.rmtree(target / "faults")
-    return Sandbox(target)
+    return Sandbox(target, code)

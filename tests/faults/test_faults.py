@@ -3,174 +3,195 @@
 import os
 import signal
 import subprocess
-import time
 
 import h5py
+import psutil
 import pytest
+
+from conftest import mounted
 
 STAGES = [
     "fetch_dataset", "prepare_features", "prepare_labels", "draw_splits", "search_neighbors",
-    "build_graph", "extend_graph", "fit_manifold", "compute_kernel_tile", "join_kernel",
-    "train_method", "evaluate_method", "collect_metrics", "draw_map", "make_report",
+    "build_graph", "extend_graph", "fit_manifold", "encode_points", "compute_kernel_tile",
+    "join_kernel", "make_copies", "train_method", "evaluate_method", "collect_metrics", "draw_map",
+    "draw_figures", "make_report",
 ]  # fmt: skip
 
 
+def test_every_stage_is_in_the_list(undisturbed):
+    ran = {p.name.split(".")[0] for p in (undisturbed.folder / "logs").rglob("*.cost.tsv")}
+    for stage in STAGES:
+        assert any(name.startswith(stage) for name in ran), stage
+    assert all(name.startswith(tuple(STAGES)) for name in ran), ran
+
+
 def test_workers_killed_in_every_stage(sandbox, undisturbed):
-    """Each stage loses a job to kill -9, at once or just before its output gets its name."""
+    """Each stage loses a job to kill -9, at its start or just before its output gets its name."""
     for number, stage in enumerate(STAGES):
-        sandbox.fault(stage, "kill 0" if number % 2 else "kill-at-rename")
+        sandbox.fault(stage, "kill" if number % 2 else "kill-at-rename")
     runs = 0
-    for _ in range(len(STAGES) + 2):
-        done = sandbox.run()
+    while sandbox.died != set(STAGES):
+        assert sandbox.run().returncode == 1
         runs += 1
-        if done.returncode == 0:
-            break
-    assert done.returncode == 0, done.stdout
-    assert runs > 1
-    assert sandbox.unused_faults == []
+        assert runs <= len(STAGES)
+    sandbox.completes()
     assert sandbox.tables() == undisturbed.tables()
-    assert sandbox.leftovers() == []
 
 
-def test_snakemake_itself_killed(sandbox, undisturbed):
+def test_snakemake_itself_killed_alone_and_with_everything(sandbox, undisturbed):
     process = sandbox.start()
-    deadline = time.monotonic() + 300
-    while not list((sandbox.folder / "results").glob("*/features.h5")):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.2)
+    sandbox.wait_for("results/tiny/raw.h5", process)
+    snakemake = psutil.Process(process.pid).children()[0]
+    assert "snakemake" in snakemake.cmdline()
+    snakemake.kill()
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 1 and "Traceback" not in said
+
+    process = sandbox.start()
+    sandbox.wait_for("results/tiny/graphs/*/neighbors_*.h5", process)
     os.killpg(process.pid, signal.SIGKILL)
+    assert process.stdout.readline() == (
+        "A run before this one was killed; going on where it stopped.\n"
+    )
     process.wait()
-    done = sandbox.run()
-    assert done.returncode == 0, done.stdout
-    assert "was killed; going on where it stopped" in done.stdout
+
+    said = sandbox.completes()
+    assert said.splitlines()[0] == "A run before this one was killed; going on where it stopped."
     assert sandbox.tables() == undisturbed.tables()
 
 
 def test_interrupted_by_a_person(sandbox, undisturbed):
     process = sandbox.start()
-    while not list((sandbox.folder / "results").glob("*/labels.h5")):
-        time.sleep(0.2)
+    sandbox.wait_for("results/tiny/labels.h5", process)
     os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=300)
     assert "the same command goes on from here" in said
     assert "Traceback" not in said
-    done = sandbox.run()
-    assert done.returncode == 0, done.stdout
+    assert "was killed" not in sandbox.completes()
     assert sandbox.tables() == undisturbed.tables()
 
 
-def test_two_runs_at_once(sandbox):
-    first = sandbox.start()
-    while not (sandbox.folder / ".snakemake/fewfold.lock").exists():
-        time.sleep(0.1)
-    time.sleep(1)
-    second = sandbox.run(timeout=60)
-    os.killpg(first.pid, signal.SIGINT)
-    first.communicate(timeout=120)
-    assert second.returncode == 1
-    assert "is at work in" in second.stdout
-    assert "Traceback" not in second.stdout
+def test_two_runs_started_at_once(sandbox, undisturbed):
+    both = [sandbox.start(), sandbox.start()]
+    said = [process.communicate(timeout=600)[0] for process in both]
+    codes = [process.returncode for process in both]
+    assert sorted(codes) == [0, 1], said
+    loser = said[codes.index(1)]
+    assert "is at work in" in loser and len(loser.splitlines()) == 1
+    assert "Nothing to do" in sandbox.completes()
+    assert sandbox.tables() == undisturbed.tables()
 
 
-def damaged(path, how):
-    data = bytearray(path.read_bytes())
-    if how == "truncated":
-        path.write_bytes(data[: len(data) // 2])
-    elif how == "flipped":
-        with h5py.File(path) as file:
-            name = "X" if "X" in file else "order" if "order" in file else "y"
-            offset = file[name].id.get_offset()
-        data[offset + 5] ^= 16
-        path.write_bytes(data)
-
-
-@pytest.mark.parametrize("how", ["truncated", "flipped"])
-@pytest.mark.parametrize("name", ["features.h5", "splits.h5"])
-def test_damaged_file_is_named_and_made_anew(finished, undisturbed, name, how):
-    path = finished.folder / "results/tiny" / name
+def replaced(path, data):
+    """Put other bytes into a file without a trace in its times."""
     times = path.stat()
-    damaged(path, how)
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # silent damage, not a new file
-    batch = next((finished.folder / "results/tiny/methods/knn").glob("trials_*.h5"))
-    batch.unlink()
+    path.write_bytes(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def truncated(path):
+    replaced(path, path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flipped(path):
+    """One wrong bit in the largest array."""
+    with h5py.File(path) as file:
+        arrays = []
+        file.visititems(lambda _, i: arrays.append(i) if isinstance(i, h5py.Dataset) else None)
+        largest = max(arrays, key=lambda item: item.nbytes)
+        offset = largest.id.get_offset() + largest.nbytes // 2
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 16
+    replaced(path, bytes(data))
+
+
+def of_another_stage(path):
+    replaced(path, path.with_name("labels.h5").read_bytes())
+
+
+def of_an_older_format(path):
+    times = path.stat()
+    with h5py.File(path, "r+") as file:
+        file.attrs["format_version"] = 0
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+CASES = {
+    # damage: (file, what reads it and is to be made again, words that name the fault)
+    "truncated": (truncated, "kernels/rbf/tile_1.h5", "kernels/rbf.h5", "is not a whole HDF5 file"),
+    "flipped": (flipped, "manifolds/charts.h5", "manifolds/charts.points.h5", "is damaged"),
+    "other stage": (
+        of_another_stage, "splits.h5", "methods/rbf_svm/trials_0_2.h5",
+        "is a file of stage 'prepare_labels', expected was 'draw_splits'",
+    ),
+    "older format": (
+        of_an_older_format, "graphs/euclidean.h5", "graphs/euclidean.new.h5",
+        "has format version 0, this fewfold reads 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_damaged_file_is_named_set_aside_and_made_anew(finished, undisturbed, name):
+    damage, file, reader, words = CASES[name]
+    base = finished.folder / "results/tiny"
+    (base / reader).unlink()
+    damage(base / file)
     failed = finished.run()
     assert failed.returncode == 1
-    assert str(path.name) in failed.stdout
-    assert "Delete it and run again" in failed.stdout
-    path.unlink()
-    done = finished.run()
-    assert done.returncode == 0, done.stdout
+    assert f"{file} {words}" in failed.stdout
+    assert "the same command makes it anew" in failed.stdout
+    finished.completes()
+    assert (base / f"{file}.damaged").exists() and (base / file).exists()
     assert finished.tables() == undisturbed.tables()
 
 
-def test_file_of_another_stage_or_format(finished, undisturbed):
-    base = finished.folder / "results/tiny"
-    os.replace(base / "labels.h5", base / "features.h5")
-    failed = finished.run()
-    assert "is a file of stage 'prepare_labels', expected was 'prepare_features'" in failed.stdout
-    (base / "features.h5").unlink()
-    done = finished.run()
-    assert done.returncode == 0, done.stdout
-    with h5py.File(base / "splits.h5", "r+") as file:
-        file.attrs["format_version"] = 0
-    failed = finished.run()
-    assert "has format version 0, this fewfold reads" in failed.stdout
-    (base / "splits.h5").unlink()
-    done = finished.run()
-    assert done.returncode == 0, done.stdout
-    assert finished.tables() == undisturbed.tables()
-
-
-def test_full_disk_during_a_kernel_write(sandbox, undisturbed, tmp_path):
-    """Kernel tiles go to a file system with room for nothing."""
+def test_full_disk_during_a_kernel_write(sandbox, undisturbed):
+    """Kernel tiles go to a disk with room for nothing."""
     small = sandbox.folder / "results/tiny/kernels"
     small.mkdir(parents=True)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small file system is not permitted here")
+    mounted("-t", "tmpfs", "-o", "size=16k", "tmpfs", small, needs="a small disk")
     try:
         failed = sandbox.run()
         assert failed.returncode == 1
         assert "No space left on device" in failed.stdout
         assert "Nothing was left half-written" in failed.stdout
         assert list(small.rglob("*.h5")) == list(small.rglob("*.part")) == []
-        assert (sandbox.folder / "results/tiny/methods/knn/metrics.csv").exists()
+        assert (sandbox.folder / "results/tiny/methods/eigenbasis/metrics.csv").exists()
+        subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)  # space is freed
+        sandbox.completes()
+        assert sandbox.tables() == undisturbed.tables()
     finally:
-        subprocess.run(["umount", small], check=True)
-    done = sandbox.run()
-    assert done.returncode == 0, done.stdout
-    assert sandbox.tables() == undisturbed.tables()
+        subprocess.run(["umount", "--lazy", small], check=True)
 
 
-def test_read_only_results(finished):
-    mounted = subprocess.run(
-        ["mount", "--bind", finished.folder, finished.folder], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("a read-only mount is not permitted here")
+def test_read_only_results(finished, undisturbed):
+    folder = finished.folder
+    (folder / "results/summary.csv").unlink()
+    mounted("--bind", folder, folder, needs="a read-only folder")
     try:
-        subprocess.run(["mount", "-o", "remount,ro,bind", finished.folder], check=True)
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
         failed = finished.run()
         assert failed.returncode == 1
-        assert "Cannot write into" in failed.stdout
-        assert "Traceback" not in failed.stdout
+        assert f"Cannot write into {folder}: Read-only file system" in failed.stdout
+        assert len(failed.stdout.splitlines()) == 1
     finally:
-        subprocess.run(["umount", finished.folder], check=True)
+        subprocess.run(["umount", "--lazy", folder], check=True)
+    finished.completes()
+    assert finished.tables() == undisturbed.tables()
 
 
-def test_cache_between_runs(sandbox, undisturbed, tmp_path, monkeypatch):
-    """A second folder takes the expensive stages from the cache."""
-    monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "cache").mkdir()
-    assert sandbox.run().returncode == 0
-    other = type(sandbox)(tmp_path / "other")
-    done = other.run()
-    assert done.returncode == 0, done.stdout
-    assert other.tables() == undisturbed.tables() == sandbox.tables()
-    logs = {p.name.split("_cost")[0] for p in (other.folder / "logs").rglob("*.cost.tsv")}
-    assert not any(
-        n.startswith(("train_method", "search_neighbors", "compute_kernel")) for n in logs
-    )
+def test_only_the_results_below_are_read_only(finished, undisturbed):
+    """The folder of the run can be written to, a dataset's results cannot."""
+    base = finished.folder / "results/tiny"
+    (base / "methods/eigenbasis/trials_0_2.h5").unlink()
+    mounted("--bind", base, base, needs="a read-only folder")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", base], check=True)
+        failed = finished.run()
+        assert failed.returncode == 1
+        assert "Read-only file system" in failed.stdout
+    finally:
+        subprocess.run(["umount", "--lazy", base], check=True)
+    finished.completes()
+    assert finished.tables() == undisturbed.tables()

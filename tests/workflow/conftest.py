@@ -7,6 +7,7 @@ developer's edits while tests run do not count as changes.
 import fcntl
 
 import pytest
+
 from _project import Project, copy_project
 
 

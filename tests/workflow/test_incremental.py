@@ -4,6 +4,7 @@ import re
 import shutil
 
 import pytest
+
 from _project import Project
 
 END = {"collect_metrics": 1, "make_report": 1}

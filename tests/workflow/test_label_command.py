@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+
 from _project import Project, copy_project
 
 FAST = ("--methods", "diffusion,knn", "--cores", "2")

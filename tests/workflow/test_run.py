@@ -89,19 +89,6 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert before == {p: p.stat().st_mtime_ns for p in (directory / "results").rglob("*")}
 
 
-@pytest.mark.slow
-def test_one_core_in_another_directory_gives_the_same_tables(finished, tmp_path):
-    project, directory = finished
-    done = project.snakemake(tmp_path / "other folder", "--cores", "1")
-    assert done.returncode == 0, done.stdout[-3000:]
-    first, second = directory / "results", tmp_path / "other folder/results"
-    for name in ("summary.csv", "comparisons.csv"):
-        assert (first / name).read_bytes() == (second / name).read_bytes()
-    tables = [pd.read_csv(r / "metrics.csv").drop(columns=["fit_s", "predict_s"])
-              for r in (first, second)]  # fmt: skip
-    pd.testing.assert_frame_equal(*tables, check_exact=True)
-
-
 def test_snakemake_lint():
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--lint", "--snakefile", "Snakefile"],
