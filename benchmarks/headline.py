@@ -1,7 +1,7 @@
 """Print the headline figures: a few labels diffused over invariant graphs.
 
     FEWFOLD_MIRROR=... python benchmarks/headline.py [mnist] [inductive] [usps] [rotated] [coil20]
-                                                     [digits] [rate] [scaling] [--trials 10]
+                                     [digits] [series] [rate] [scaling] [--trials 10]
 
 Draws are balanced and taken from the training rows; settings are the defaults of
 ``fewfold.diffusion.image_graph_settings``, fixed before any test label was looked at.
@@ -25,7 +25,8 @@ from fewfold.graph.build import GraphSettings, build_graph, extend_graph
 from fewfold.protocol import make_draws
 from fewfold.transforms.images import affine
 
-PARTS = ("mnist", "inductive", "usps", "rotated", "coil20", "digits", "rate", "scaling")
+PARTS = ("mnist", "inductive", "usps", "rotated", "coil20", "digits", "series", "rate",
+         "scaling")  # fmt: skip
 
 
 def clock(start):
@@ -149,6 +150,13 @@ def digits(trials):
     data = load("digits")
     say("scikit-learn's digits")
     compare("digits", data.X, data.y, image_graph_settings((8, 8)), [10, 50, 100], trials)
+
+
+def series(trials):
+    data = load("cylinder_bell_funnel", seed=0)
+    say("cylinder, bell, funnel: 1500 series of 128 values")
+    settings = image_graph_settings(data.image_shape)
+    compare("cylinder_bell_funnel", data.X.astype(np.float32), data.y, settings, [3, 30], trials)
 
 
 def rate(trials):

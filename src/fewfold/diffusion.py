@@ -25,6 +25,8 @@ from fewfold.spreading import (
 from fewfold.training import Outcome
 
 MIN_SIDE_TO_DESKEW = 12
+# A series may be displaced by this part of its length.
+SERIES_SHIFT = 16
 
 
 def image_graph_settings(image_shape, **changes) -> GraphSettings:
@@ -41,14 +43,21 @@ def image_graph_settings(image_shape, **changes) -> GraphSettings:
     # In very small pictures the slant is a matter of one or two pixels, and moving them by
     # fractions of a pixel blurs more than it straightens.
     is_straightened = len(shape) > 1 and min(shape[:2]) >= MIN_SIDE_TO_DESKEW
+    if len(shape) == 1:
+        # What happens in a series happens sooner or later. Its values are compared, not its
+        # slopes, in which noise drowns the shape.
+        shift = max(1, shape[0] // SERIES_SHIFT)
+        metric_options = {"features": "pixels", "displacement": shift, "window": shift // 2 * 2 + 1}
+    else:
+        metric_options = {"fine": {"displacement": 2, "window": 5}}
     settings = {
         "n_neighbors": 6,
         "metric": "deformation",
-        "metric_options": {"fine": {"displacement": 2, "window": 5}},
+        "metric_options": metric_options,
         "candidates": 100,
         # Only of the candidates: what it misses is not among the nearest.
         "method": "approximate",
-        "weights": "relative",
+        "weights": "self_tuning",
         "symmetrize": "mean",
         "canonicalize": ["deskew"] if is_straightened else [],
         "image_shape": shape,

@@ -143,3 +143,14 @@ def test_bad_options(options, words):
 def test_one_row():
     for name in NAMES:
         assert load(name, n_samples=1).X.shape[0] == 1
+
+
+def test_series_without_noise_are_a_plateau_a_rise_and_a_fall():
+    data = load("cylinder_bell_funnel", n_samples=90, noise=0.0)
+    assert data.image_shape == (128,) == describe("cylinder_bell_funnel").image_shape
+    for row, shape in zip(data.X, data.y):
+        slopes = np.diff(row[np.abs(row) > 0])
+        if shape == 0:
+            assert np.allclose(slopes, 0)
+        else:
+            assert np.allclose(slopes, slopes[0]) and (slopes[0] > 0) == (shape == 1)

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from fewfold import DiffusionClassifier
+from fewfold.datasets import load
 from fewfold.diffusion import diffuse, extend_labels, fit_predict, image_graph_settings
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph
@@ -328,3 +329,16 @@ def test_default_graph_without_shape_is_euclidean():
     assert image_graph_settings((16, 16)).canonicalize == ["deskew"]
     series = DiffusionClassifier(image_shape=(50,)).graph_settings()
     assert series.metric == "deformation" and series.canonicalize == []
+
+
+def test_one_series_per_class_is_enough_where_the_euclidean_graph_needs_many():
+    data = load("cylinder_bell_funnel", n_samples=600, seed=11)
+    first = [np.flatnonzero(data.y == c)[0] for c in range(3)]
+    y = np.full(600, -1)
+    y[first] = data.y[first]
+    plain = DiffusionClassifier().fit(data.X, y)
+    model = DiffusionClassifier(image_shape=data.image_shape).fit(data.X, y)
+    assert np.mean(model.transduction_ != data.y) < 0.02
+    assert np.mean(plain.transduction_ != data.y) > 0.05
+    fresh = load("cylinder_bell_funnel", n_samples=200, seed=12)
+    assert np.mean(model.predict(fresh.X) != fresh.y) < 0.03

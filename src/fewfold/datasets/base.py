@@ -33,7 +33,7 @@ class Dataset:
     label_splits : int ndarray of shape (n_splits, n_labels) or None
         Published choices of labelled rows, counted from 0.
     image_shape : tuple of int or None
-        Height and width where rows are images.
+        Height and width where rows are images; ``(length,)`` where they are series.
     feature_names, ids : list of str or None
         Names of the columns and of the rows.
     groups : int ndarray of shape (n_samples,) or None

@@ -169,6 +169,7 @@ def describe(name: str, **options: Any) -> Description:
             n_features=own.get("n_features", generator.n_features),
             n_classes=None if generator.classes is None else len(generator.classes),
             n_test=n_test,
+            image_shape=generator.image_shape,
         )
     if name not in registry():
         raise unknown_name("dataset", name, names())

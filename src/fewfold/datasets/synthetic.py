@@ -1,4 +1,4 @@
-"""Generated datasets: Gaussians, plane curves, and the five multi-manifold sets.
+"""Generated datasets: Gaussians, plane curves, the five multi-manifold sets, and series.
 
 Every generator is a function ``f(n, rng, **options) -> (X, y, groups)`` that draws ``n`` rows;
 :func:`generate` adds the test rows, drawn the same way from the same stream.
@@ -14,6 +14,7 @@ import numpy as np
 
 from fewfold.datasets.base import Dataset
 from fewfold.datasets.registry import unknown_name
+from fewfold.datasets.series import LENGTH, cylinder_bell_funnel
 from fewfold.exceptions import InputError
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -187,6 +188,7 @@ class Generator:
     n_features: int
     classes: tuple[str, ...] | None
     citation: str = ""
+    image_shape: tuple[int, ...] | None = None
 
     @property
     def task(self) -> str:
@@ -203,6 +205,7 @@ class Generator:
 _GOLDBERG = "A. Goldberg, X. Zhu, A. Singh, Z. Xu, R. Nowak, Multi-manifold SSL, AISTATS 2009"
 _CHAPELLE = "O. Chapelle, A. Zien, Semi-supervised classification by low density separation, 2005"
 _BELKIN = "M. Belkin, P. Niyogi, Using manifold structure for partially labelled data, NIPS 2002"
+_SAITO = "N. Saito, Local feature extraction and its applications, thesis, Yale 1994"
 
 GENERATORS = {
     "gaussians_g50c": Generator(
@@ -231,6 +234,15 @@ GENERATORS = {
         3,
         ("base", "stem", "cone", "olive", "toothpick"),
         _GOLDBERG,
+    ),
+    "cylinder_bell_funnel": Generator(
+        cylinder_bell_funnel,
+        "three shapes in noisy series",
+        1500,
+        LENGTH,
+        ("cylinder", "bell", "funnel"),
+        _SAITO,
+        (LENGTH,),
     ),
 }
 
@@ -297,4 +309,5 @@ def generate(name: str, n_samples=None, n_test: int = 0, seed: int = 0, **option
         classes=None if regression else list(generator.classes),
         test_mask=np.arange(len(y)) >= n_samples if n_test else None,
         groups=groups.astype(np.int64),
+        image_shape=generator.image_shape,
     )

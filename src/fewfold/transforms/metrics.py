@@ -172,8 +172,9 @@ def get_metric(metric, image_shape=None, options: dict | None = None):
         return FunctionMetric(metric, image_shape)
     if metric not in METRICS:
         raise InputError(
-            f"metric={metric!r} is unknown. Choose one of euclidean, cosine, precomputed, "
-            f"{', '.join(METRICS)}, or 'package.module:function'."
+            f"metric={metric!r} is unknown. Choose one of {', '.join(METRICS)}, or "
+            "'package.module:function'; a graph's own metric may also be euclidean, cosine or "
+            "precomputed."
         )
     if metric in _NEEDS_SHAPE:
         if image_shape is None:
