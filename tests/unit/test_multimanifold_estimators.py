@@ -385,5 +385,6 @@ def test_digits_two_and_three_from_twenty_labels():
     model = MultiManifoldClassifier().fit(X, y)
     alone = TunedSVC().fit(X[:20], truth[:20])
     error = (model.transduction_[20:] != truth[20:]).mean()
-    assert error < 0.06
+    # Three draws gave 0.025 to 0.027; with parts refined in 15 dimensions 0.066.
+    assert error < 0.04
     assert error < (alone.predict(X[20:]) != truth[20:]).mean()

@@ -15,6 +15,9 @@ _TREE_MAX_DIMENSION = 8
 # Below this many features the data are used as they are; above, in that many components.
 DEFAULT_COMPONENTS = 15
 
+# Up to this many dimensions a neighbourhood of 3 log M points gives a covariance worth trusting.
+FEW_DIMENSIONS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Projection:
@@ -164,7 +167,7 @@ def default_ridge(n_features: int) -> float:
     >>> default_ridge(3), default_ridge(15)
     (0.01, 0.3)
     """
-    return 0.01 if n_features <= 4 else 0.3
+    return 0.01 if n_features <= FEW_DIMENSIONS else 0.3
 
 
 def default_cell_ridge(n_features: int, ridge: float) -> float:
@@ -186,7 +189,7 @@ def default_cell_ridge(n_features: int, ridge: float) -> float:
     >>> default_cell_ridge(3, 0.01), default_cell_ridge(15, 0.3)
     (1e-06, 0.3)
     """
-    return min(1e-6, ridge) if n_features <= 4 else ridge
+    return min(1e-6, ridge) if n_features <= FEW_DIMENSIONS else ridge
 
 
 def regularize(covariances: np.ndarray, ridge: float) -> np.ndarray:
