@@ -6,13 +6,12 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def add_block(K, rows, columns, block, row_weights, column_weights):
-    """Add ``row_weights[i] column_weights[j] block[i, j]`` to ``K[rows[i], columns[j]]``.
+def add_block(K, rows, columns, block):
+    """Add ``block[i, j]`` to ``K[rows[i], columns[j]]``.
 
     In one pass; indexing with arrays reads, adds and writes in three.
     """
     for i in range(len(rows)):
         target = K[rows[i]]
-        weight = row_weights[i]
         for j in range(len(columns)):
-            target[columns[j]] += weight * column_weights[j] * block[i, j]
+            target[columns[j]] += block[i, j]

@@ -93,12 +93,16 @@ def _encode_rows(Z, charts, q):
     return code
 
 
-def chart_entries(charts: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def chart_entries(
+    charts: np.ndarray, keep: np.ndarray | None = None
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """Return for each chart the rows that are encoded by it, and at which place.
 
     Parameters
     ----------
     charts : int ndarray of shape (n, q)
+    keep : bool ndarray of shape (n, q), optional
+        Entries that count; by default all.
 
     Returns
     -------
@@ -112,10 +116,17 @@ def chart_entries(charts: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]
     ([0, 1], [1, 0])
     """
     flat = charts.ravel()
+    kept = None if keep is None or keep.all() else np.flatnonzero(keep)
+    if kept is not None:
+        flat = flat[kept]
     if flat.size == 0:
         return {}
+    if flat.max() < 2**16:
+        flat = flat.astype(np.uint16)  # sorted by counting, many times faster
     order = np.argsort(flat, kind="stable")
     present, start = np.unique(flat[order], return_index=True)
+    if kept is not None:
+        order = kept[order]
     parts = np.split(order, start[1:])
     q = charts.shape[1]
     return {int(c): (part // q, part % q) for c, part in zip(present, parts)}

@@ -9,6 +9,8 @@ from fewfold.exceptions import InputError
 
 KINDS = ("rbf", "linear", "affine", "quad", "quadcross")
 ASSIGNMENTS = ("soft", "hard")
+# Values of a chart's kernel computed at once: 1 MB, still in cache when they are added up.
+_BLOCK_VALUES = 2**18
 
 
 def chart_weights(
@@ -123,24 +125,56 @@ def atlas_kernel_rows(
 
     _check_scale("gamma", gamma)
     _check_scale("sigma", sigma)
-    rows = _prepare(code_rows, gamma, sigma, kind, normalize, assignment)
-    columns = rows
+    weights = _prepare(code_rows, gamma, sigma, kind, normalize, assignment)
+    others = weights
     if code_all is not code_rows:
-        columns = _prepare(code_all, gamma, sigma, kind, normalize, assignment)
+        others = _prepare(code_all, gamma, sigma, kind, normalize, assignment)
+    layout = _exponents if kind == "rbf" else _weighted
+    left, right = layout(code_rows, weights, sigma, 0), layout(code_all, others, sigma, 1)
     K = np.zeros((len(code_rows["charts"]), len(code_all["charts"])), np.float32)
-    entries = chart_entries(code_all["charts"])
-    for chart, (r, i) in chart_entries(code_rows["charts"]).items():
+    entries = chart_entries(code_all["charts"], others > 0)
+    for chart, (r, i) in chart_entries(code_rows["charts"], weights > 0).items():
         if chart not in entries:
             continue
         c, j = entries[chart]
-        block = local_kernel(
-            code_rows["projections"][r, i].astype(np.float32, copy=False),
-            code_all["projections"][c, j].astype(np.float32, copy=False),
-            kind,
-            sigma,
-        )
-        add_block(K, r, c, block, rows[r, i], columns[c, j])
+        B = right[c, j]
+        step = max(1, _BLOCK_VALUES // len(c))
+        for start in range(0, len(r), step):
+            some = r[start : start + step]
+            block = _block(left[some, i[start : start + step]], B, kind)
+            add_block(K, some, c, block)
     return K
+
+
+def _exponents(code, weights, sigma, side):
+    """Return ``[2 x, s, 1]`` (side 0) or ``[x, 1, s]``, with x = P / sigma, s = log w - |x|^2.
+
+    The product of the two is all that is to be exponentiated: taking squares and weights apart
+    would cost as much as the exponentials.
+    """
+    x = code["projections"] / np.float32(sigma)
+    out = np.ones((*x.shape[:2], x.shape[2] + 2), np.float32)
+    out[..., :-2] = x if side else 2 * x
+    with np.errstate(divide="ignore"):  # entries of weight 0 are left out later
+        out[..., -1 if side else -2] = np.log(weights) - np.einsum("nqd,nqd->nq", x, x)
+    return out
+
+
+def _weighted(code, weights, sigma, side):
+    """Return ``[P / sigma, w]`` of each point in each of its charts."""
+    x = code["projections"] / np.float32(sigma)
+    return np.concatenate([x, weights[:, :, None]], axis=2, dtype=np.float32)
+
+
+def _block(left, right, kind):
+    """Return the weighted kernel of one chart's points, from `_exponents` or `_weighted`."""
+    if kind == "rbf":
+        block = left @ right.T
+        return np.exp(block, out=block)
+    block = local_kernel(left[:, :-1], right[:, :-1], kind, 1.0)
+    block *= left[:, -1:]
+    block *= right[:, -1]
+    return block
 
 
 def kernel_diagonal(
