@@ -20,11 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from fewfold.atlas import AtlasSVC, encode, fit_atlas, fitting
+from fewfold.atlas.arrays import charts_of
 from fewfold.atlas.charts import cheapest, reconstruction_errors
 from fewfold.atlas.description import describe_charts
 from fewfold.atlas.encoding import take_rows
-from fewfold.atlas.fitting import charts_of, reduce_space, to_reduced
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_scales
+from fewfold.atlas.space import reduce_space, to_reduced
 from fewfold.datasets import load
 
 SIZES = (10_000, 20_000, 40_000, 70_000)

@@ -8,7 +8,8 @@ import pytest
 from fewfold.atlas.charts import fit_charts, reconstruction_errors
 from fewfold.atlas.energy import Neighborhoods, energy_around, memberships, total_energy
 from fewfold.atlas.expansion import expansion_move, removal_move
-from fewfold.atlas.fitting import AtlasSettings, assign_points
+from fewfold.atlas.fitting import assign_points
+from fewfold.atlas.settings import AtlasSettings
 from fewfold.graph.neighbors import nearest_neighbors
 
 

@@ -180,7 +180,7 @@ def test_neighbours_of_other_rows_are_refused():
 
 def test_finer_atlas_kernel_and_features_are_means_over_both():
     from fewfold.atlas import atlas_kernel_rows, encode
-    from fewfold.atlas.fitting import finer_part
+    from fewfold.atlas.arrays import finer_part
 
     X, truth = rings(150)
     atlas = fit_atlas(X, AtlasSettings(n_dims=1, mdl=0.5, finer=0.1))

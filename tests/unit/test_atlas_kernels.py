@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 
 from fewfold.atlas import AtlasSettings, atlas_kernel_rows, encode, fit_atlas, kernel_scales
+from fewfold.atlas.arrays import charts_of
 from fewfold.atlas.charts import Charts, cheapest, fit_chart, reconstruction_errors
 from fewfold.atlas.encoding import encode_blocks, take_rows
 from fewfold.atlas.features import KERNEL_OF, atlas_features, local_features
-from fewfold.atlas.fitting import charts_of
 from fewfold.atlas.kernels import KINDS, kernel_diagonal
 from fewfold.exceptions import InputError
 

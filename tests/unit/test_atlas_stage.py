@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_digits
 
 from fewfold.artifacts import writing
+from fewfold.atlas.arrays import finer_part
 from fewfold.atlas.encoding import encode
-from fewfold.atlas.fitting import finer_part
+from fewfold.atlas.kernel_stage import AtlasKernel
 from fewfold.atlas.kernels import atlas_kernel_rows
-from fewfold.atlas.stage import AtlasKernel, fit_manifold
+from fewfold.atlas.stage import fit_manifold
 from fewfold.features import Features
 from fewfold.graph.build import build_graph
 

@@ -8,7 +8,7 @@ from importlib import import_module
 _PUBLIC = {
     "Atlas": "fewfold.atlas.model",
     "AtlasSVC": "fewfold.atlas.classifier",
-    "AtlasSettings": "fewfold.atlas.fitting",
+    "AtlasSettings": "fewfold.atlas.settings",
     "atlas_features": "fewfold.atlas.features",
     "atlas_kernel_rows": "fewfold.atlas.kernels",
     "encode": "fewfold.atlas.encoding",

@@ -8,9 +8,10 @@ import numpy as np
 
 from fewfold.atlas.classifier import AtlasSVC
 from fewfold.atlas.encoding import encode
-from fewfold.atlas.fitting import AtlasSettings, fit_atlas
+from fewfold.atlas.fitting import fit_atlas
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import default_penalty
+from fewfold.atlas.settings import AtlasSettings
 from fewfold.exceptions import ConfigError
 from fewfold.kernel_machines import fit_machines
 from fewfold.training import Inputs, Outcome

@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewfold.atlas.arrays import finer_part
 from fewfold.atlas.encoding import encode, take_rows
 from fewfold.atlas.features import KERNEL_OF
-from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import LEARNERS, KernelOptions, choose_options
 from fewfold.atlas.model import Atlas

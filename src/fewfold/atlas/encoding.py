@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fewfold.atlas.arrays import FINER, charts_of, finer_part
 from fewfold.atlas.charts import cheapest, error_blocks
-from fewfold.atlas.fitting import FINER, charts_of, finer_part, to_reduced
+from fewfold.atlas.space import to_reduced
 
 # Rows encoded at a time: the block's errors on 1000 charts take 32 MB.
 _BLOCK_ROWS = 8192

@@ -3,91 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from fewfold.atlas.charts import Charts, cheapest, fit_charts, reconstruction_errors
+from fewfold.atlas.arrays import FINER
+from fewfold.atlas.charts import cheapest, fit_charts, reconstruction_errors
 from fewfold.atlas.energy import Neighborhoods, memberships, total_energy
 from fewfold.atlas.expansion import expansion_move, removal_move
+from fewfold.atlas.proposals import default_mdl, propose_charts
+from fewfold.atlas.settings import AtlasSettings
+from fewfold.atlas.space import reduce_space, to_reduced
 from fewfold.exceptions import ConvergenceError, InputError
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 # What lowered the energy, in the column "kind" of the energy curve.
 KINDS = ("start", "expansion", "removal", "refit")
-# Names of the arrays of the finer atlas begin with this.
-FINER = "finer_"
 # Below this many rows everything is computed in float64: it costs little there.
 _SMALL = 5000
-
-
-@dataclass(frozen=True)
-class AtlasSettings:
-    """Options of `fit_atlas`; None means a value that adapts to the data.
-
-    Attributes
-    ----------
-    n_dims : int, optional
-        Dimension of the charts. Default: the directions that hold 95 % of the variance of the
-        median proposal, at most 30.
-    mdl : float, optional
-        Price of a chart in use. Default: ``mdl_factor * (n_dims + 1)`` times the mean error of a
-        point on its cheapest proposal. A chart reconstructs ``n_dims + 1`` points exactly, so
-        one that is cheaper than their errors pays for itself without describing any others.
-    mdl_factor : float
-        Larger: fewer, larger charts.
-    finer : float, optional
-        Price of the charts of a second, finer atlas as a share of ``mdl``; None for one atlas
-        only. Kernels and features are means over both.
-    n_neighbors : int
-        Neighbours that must share the chart whose interior holds a point.
-    n_proposals : int, optional
-        Default: ``6 sqrt(n)``, at most one per 5 points.
-    proposal_size : int, optional
-        Nearest points a proposal is fitted to. Default: a tenth of the points, from
-        ``2 n_dims`` (5 at least) to 100.
-    n_candidates : int
-        An expansion considers the points that have the chart among this many cheapest.
-    potts : float
-        Price of a pair of neighbours in different interiors.
-    max_rounds : int
-        Rounds of assignment and refitting; fewer if the energy falls by less than 0.1 %.
-    max_features : int or None
-        Rows are first projected on this many principal components, if they have more.
-    """
-
-    n_dims: int | None = None
-    mdl: float | None = None
-    mdl_factor: float = 12.0
-    finer: float | None = 0.25
-    n_neighbors: int = 2
-    n_proposals: int | None = None
-    proposal_size: int | None = None
-    n_candidates: int = 20
-    potts: float = 0.0
-    max_rounds: int = 4
-    max_features: int | None = 150
-
-    def check(self) -> None:
-        """Refuse values out of range."""
-        least = {
-            "n_dims": 1,
-            "mdl": 0,
-            "mdl_factor": 0,
-            "finer": 0,
-            "n_neighbors": 1,
-            "n_proposals": 1,
-            "proposal_size": 2,
-            "n_candidates": 1,
-            "potts": 0,
-            "max_rounds": 1,
-            "max_features": 1,
-        }
-        for name, low in least.items():
-            value = getattr(self, name)
-            if value is not None and not value >= low:
-                raise InputError(f"{name}={value!r}: allowed are numbers from {low} up.")
 
 
 def fit_atlas(
@@ -179,104 +111,6 @@ def _arrays(charts, y, energy, kind, hoods):
         "energy": np.array(energy),
         "energy_kind": np.array(kind, np.int8),
     }
-
-
-def finer_part(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray] | None:
-    """Return the finer atlas of an atlas, or the finer encoding of an encoding; None without."""
-    part = {name[len(FINER) :]: v for name, v in arrays.items() if name.startswith(FINER)}
-    if not part:
-        return None
-    # Both atlases live in the same reduced space.
-    return part | {name: arrays[name] for name in ("origin", "basis") if name in arrays}
-
-
-def charts_of(atlas: dict[str, np.ndarray]) -> Charts:
-    """Return the charts of an atlas made by `fit_atlas`."""
-    return Charts(*(np.asarray(atlas[name]) for name in ("means", "directions", "dims")))
-
-
-def reduce_space(X, max_features: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return origin and orthonormal basis of the space the atlas works in.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n_samples, n_features)
-    max_features : int or None
-
-    Returns
-    -------
-    origin : ndarray of shape (n_features,)
-    basis : ndarray of shape (n_features, max_features)
-        Of shape (0, 0) if the rows keep their features.
-
-    Notes
-    -----
-    What the leading components leave of a row adds the same amount to its error on every chart:
-    the assignment does not change as long as charts lie in their span.
-    """
-    n, D = X.shape
-    if max_features is None or min(n, D) <= max_features:
-        return np.asarray(X.mean(axis=0), np.float64).ravel(), np.zeros((0, 0))
-    from sklearn.decomposition import PCA
-
-    if sparse.issparse(X):
-        pca = PCA(max_features, svd_solver="arpack", random_state=0).fit(X)
-    else:
-        solver = "covariance_eigh" if D <= max(n, 1000) else "randomized"
-        pca = PCA(max_features, svd_solver=solver, random_state=0).fit(X)
-    return pca.mean_.astype(np.float64), np.ascontiguousarray(pca.components_.T, np.float64)
-
-
-def to_reduced(X, origin: np.ndarray, basis: np.ndarray, dtype) -> np.ndarray:
-    """Map rows into the space the atlas works in."""
-    if basis.size == 0:
-        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        return np.ascontiguousarray(X - origin, dtype=dtype)
-    return np.ascontiguousarray(X @ basis - origin @ basis, dtype=dtype)
-
-
-def propose_charts(Z: np.ndarray, settings: AtlasSettings, rng: np.random.Generator) -> Charts:
-    """Fit charts to the nearest points of random points.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, r)
-    settings : AtlasSettings
-    rng : Generator
-
-    Returns
-    -------
-    Charts
-        ``n_proposals`` of them, of dimension ``n_dims``.
-    """
-    n = len(Z)
-    count = settings.n_proposals or max(1, min(round(6 * np.sqrt(n)), n // 5))
-    seeds = rng.choice(n, min(count, n), replace=False)
-    least = max(5, 2 * (settings.n_dims or 1))
-    size = settings.proposal_size or max(least, min(100, n // 10))
-    size = min(size, n)
-    found = nearest_neighbors(Z, size, query=Z[seeds]).indices
-    n_dims = settings.n_dims or _local_dims(Z, found)
-    return fit_charts(Z, list(found), min(n_dims, Z.shape[1]), Z.dtype)
-
-
-def _local_dims(Z, found, share=0.95, most=30):
-    """Return the directions that hold most of the variance of the median proposal."""
-    needed = []
-    for rows in found[:200]:
-        values = np.linalg.svd(Z[rows] - Z[rows].mean(axis=0), compute_uv=False) ** 2
-        total = values.sum()
-        if total > 0:
-            needed.append(1 + np.count_nonzero(np.cumsum(values) < share * total))
-    return int(np.clip(np.median(needed), 1, most)) if needed else 1
-
-
-def default_mdl(errors: np.ndarray, charts: Charts, settings: AtlasSettings) -> float:
-    """Return the price of a chart: as set, or by the errors of the proposals."""
-    if settings.mdl is not None:
-        return float(settings.mdl)
-    mean_error = errors.min(axis=1).mean(dtype=np.float64)
-    return float(settings.mdl_factor * (1 + charts.directions.shape[1]) * mean_error)
 
 
 def _neighbor_rows(Z, k, neighbors):

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
+from fewfold.atlas.arrays import finer_part
 from fewfold.atlas.encoding import chart_entries, take_rows
 from fewfold.atlas.features import KERNEL_OF, atlas_features
-from fewfold.atlas.fitting import finer_part
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_diagonal
 from fewfold.exceptions import InputError
 from fewfold.kernel_machines import fit_machines

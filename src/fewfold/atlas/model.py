@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.atlas.encoding import encode
 from fewfold.atlas.features import atlas_features
-from fewfold.atlas.fitting import AtlasSettings, fit_atlas
+from fewfold.atlas.fitting import fit_atlas
 from fewfold.atlas.kernels import kernel_scales
+from fewfold.atlas.settings import AtlasSettings
 from fewfold.exceptions import InputError
 
 

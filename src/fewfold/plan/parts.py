@@ -83,7 +83,7 @@ MANIFOLDS = {
 KERNELS = {
     "linear": Part("fewfold.kernels:FeatureKernel"),
     "rbf": Part("fewfold.kernels:FeatureKernel"),
-    "atlas": Part("fewfold.atlas.stage:AtlasKernel", (("manifolds", ("atlas",)),)),
+    "atlas": Part("fewfold.atlas.kernel_stage:AtlasKernel", (("manifolds", ("atlas",)),)),
     "deformed": Part("fewfold.invariance.kernel_stage:DeformedKernel", (GRAPH,), ("kernels",)),
 }
 
