@@ -13,6 +13,7 @@ from fewfold.atlas.features import KERNEL_OF
 from fewfold.atlas.kernels import kernel_scales
 from fewfold.atlas.learners import LEARNERS, KernelOptions, choose_options
 from fewfold.atlas.model import Atlas
+from fewfold.estimator_parts import VotingMixin
 from fewfold.exceptions import InputError
 from fewfold.kernel_machines import SCHEMES
 
@@ -21,7 +22,7 @@ UNLABELLED = -1
 _BLOCK_ROWS = 4096
 
 
-class AtlasSVC(ClassifierMixin, BaseEstimator):
+class AtlasSVC(VotingMixin, ClassifierMixin, BaseEstimator):
     """Classify points by support vector machines on an atlas of all points ([atlas-2014]).
 
     The atlas is fitted to all rows, labelled or not; the machine to the labelled ones.
@@ -191,22 +192,10 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
             finer=finer,
         )
 
-    def decision_function(self, X) -> np.ndarray:
-        """Return a score per class, or of the second class if there are two.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-        """
-        shares = self.predict_proba(X)
-        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
-
     def predict_proba(self, X) -> np.ndarray:
         """Return the share of each class in the votes: an ordering, not calibrated.
+
+        The training rows and graph are not touched.
 
         Parameters
         ----------
@@ -219,20 +208,6 @@ class AtlasSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         return self.shares(encode(X, self.atlas_, self.q))
-
-    def predict(self, X) -> np.ndarray:
-        """Return the label of each row; the training rows and graph are not touched.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def shares(self, code: dict[str, np.ndarray]) -> np.ndarray:
         """Return the share of each class for encoded points, of shape (n, n_classes)."""
