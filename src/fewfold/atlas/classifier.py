@@ -45,7 +45,7 @@ class AtlasSVC(VotingMixin, ClassifierMixin, BaseEstimator):
         points have one, over the mean ``K_xx``.
     solver : {"auto", "batch", "sgd"}
         Primal machines by coordinate descent, or by averaged stochastic gradient descent;
-        "auto" takes the first for up to 5000 labels.
+        "auto" takes the second where the features have more than 10^9 non-zeros times classes.
     scheme : {"auto", "pairs", "rest"}
         Dual machines for pairs of classes, or for each class against the rest; "auto" takes the
         rest for up to 2000 labels.

@@ -19,9 +19,10 @@ from fewfold.kernel_machines import fit_machines
 # Rows whose features are built at once: with cross products, 10 charts of 30 dimensions and two
 # atlases a row holds 10 000 values, and building takes five times their memory.
 _FEATURE_ROWS = 4096
-# Up to this many labels primal machines are solved exactly; beyond, a few passes of averaged
-# gradient steps are as good and many times faster.
-_BATCH_LABELS = 5000
+# Up to this many non-zeros times classes primal machines are solved exactly, which takes about a
+# minute. Beyond, averaged gradient steps: LETTER's training part, 20 % of it held out, has 3.41 %
+# errors then and 3.12 % when solved, at a third of the time.
+_BATCH_WORK = 10**9
 
 
 def default_penalty(mean_diagonal: float, share_labeled: float) -> float:
@@ -168,12 +169,13 @@ class PrimalMachine:
         C = self.options.penalty(code)
         features = self.options.features(code)
         solver = self.options.solver
-        if solver == "sgd" or (solver == "auto" and len(codes) > _BATCH_LABELS):
+        large = features.nnz * (int(codes.max()) + 1) > _BATCH_WORK
+        if solver == "sgd" or (solver == "auto" and large):
             # 10 passes at least, and 100 000 steps where the points are few.
             passes = int(max(10, np.ceil(1e5 / len(codes))))
             self.machine = SGDClassifier(
                 alpha=1 / (C * len(codes)),
-                average=True,
+                average=passes * len(codes) // 2,  # steps left out: the first ones are far off
                 max_iter=passes,
                 tol=None,
                 random_state=self.options.seed,
