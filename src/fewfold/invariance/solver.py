@@ -131,7 +131,7 @@ class BlockSolver:
     def deform(self, strength: float, data_strength: float = 0.0) -> Deformed:
         """Return the deformed kernel of one strength."""
         T = self.system.coefficients(strength)
-        return Deformed(self.nodes.V, T, self.gram(strength), self.kernel)
+        return _deformed(self.nodes.V, T, self.K_keep, self.kernel)
 
 
 class SparseSolver:
