@@ -1,7 +1,6 @@
 """Figures of [invariance-2006] beside the table of `fewfold reproduce invariance`.
 
-    python benchmarks/invariance.py times [--subsets 4]
-    python benchmarks/invariance.py shelf
+    python benchmarks/invariance.py times [--subsets 3]
     python benchmarks/invariance.py ten-class
     python benchmarks/invariance.py kernel-stage
 
@@ -12,10 +11,10 @@ each training subset; test labels are read to count errors only.
 from __future__ import annotations
 
 import argparse
-import cProfile
-import pstats
 import resource
 import time
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 
 import numpy as np
 from sklearn.svm import SVC
@@ -25,6 +24,9 @@ from fewfold.datasets import load
 from fewfold.invariance import AllVirtualSVC, VirtualSupportVectorSVC, rotated_images
 from fewfold.invariance import baselines as baselines_module
 from fewfold.invariance import classifier as classifier_module
+from fewfold.invariance import samples as samples_module
+from fewfold.invariance.blocks import BlockSystem
+from fewfold.invariance.deformed import BaseKernel
 from fewfold.invariance.selection import PENALTIES, WIDTHS
 from fewfold.kernels import median_gamma
 from fewfold.learners import folds_for
@@ -62,37 +64,59 @@ def machines():
     }
 
 
-# Where the time of a fit goes: (end of the file's name, function) whose CPU time, with all that
-# it calls, is the part's.
+# Where the time of a fit goes: functions whose CPU time, with all that they call, is the part's.
 PARTS = {
-    "copies": [("transforms/registry.py", "virtual_samples")],
+    "copies": [(samples_module, "virtual_samples")],
     "kernel": [
-        ("invariance/deformed.py", "__call__"),
-        ("invariance/baselines.py", "_values"),
-        ("invariance/baselines.py", "among_samples"),
+        (BaseKernel, "__call__"),
+        (baselines_module._Kernel, "_values"),
+        (baselines_module._Kernel, "among_samples"),
     ],
-    "factor": [("invariance/blocks.py", "correction"), ("invariance/blocks.py", "coefficients")],
-    "QP": [("sklearn/svm/_base.py", "fit"), ("sklearn/svm/_base.py", "predict")],
+    "factor": [(BlockSystem, "correction"), (BlockSystem, "coefficients")],
+    "QP": [(SVC, "fit"), (SVC, "predict")],
 }
+
+
+@contextmanager
+def clocks():
+    """Give the CPU seconds spent in each part, counted while the context lasts."""
+    spent = dict.fromkeys(PARTS, 0.0)
+
+    def clocked(function, part):
+        def call(*arguments, **options):
+            start = time.process_time()
+            try:
+                return function(*arguments, **options)
+            finally:
+                spent[part] += time.process_time() - start
+
+        return call
+
+    with ExitStack() as stack:
+        for part, places in PARTS.items():
+            for owner, name in places:
+                wrapped = clocked(getattr(owner, name), part)
+                stack.enter_context(mock.patch.object(owner, name, wrapped))
+        yield spent
 
 
 def fit_costs(model, X, y) -> dict:
     """Fit a model and return CPU seconds: of the parts, of the rest, and in all."""
-    profile = cProfile.Profile(time.process_time)
-    profile.runcall(model.fit, X, y)
-    found = pstats.Stats(profile)
-    costs = {part: 0.0 for part in PARTS}
-    for (file, _, name), (_, _, _, seconds, _) in found.stats.items():
-        for part, places in PARTS.items():
-            if any(file.endswith(end) and name == function for end, function in places):
-                costs[part] += seconds
-    costs["rest"] = found.total_tt - sum(costs.values())
-    costs["all"] = found.total_tt
-    return costs
+    with clocks() as costs:
+        start = time.process_time()
+        model.fit(X, y)
+        whole = time.process_time() - start
+    return {**costs, "rest": whole - sum(costs.values()), "all": whole}
 
 
-class ShelfVSV:
-    """Virtual support vectors of scikit-learn's SVC as it comes: it computes its kernels itself."""
+class Shelf:
+    """Virtual samples given to scikit-learn's SVC as it comes: it computes its kernels itself.
+
+    With ``first`` the copies are those of the support vectors of a first machine.
+    """
+
+    def __init__(self, first):
+        self.first = first
 
     def fit(self, X, y):
         """Choose width and C by the same 5 folds as the others, and fit."""
@@ -111,27 +135,21 @@ class ShelfVSV:
         return self
 
     def _train(self, X, copies, y, rows, options):
-        support = rows[SVC(cache_size=1000, **options).fit(X[rows], y[rows]).support_]
-        virtual = copies[support].reshape(-1, X.shape[1])
-        labels = np.repeat(y[support], copies.shape[1])
+        if self.first:
+            rows = rows[SVC(cache_size=1000, **options).fit(X[rows], y[rows]).support_]
+        virtual = copies[rows].reshape(-1, X.shape[1])
+        labels = np.repeat(y[rows], copies.shape[1])
         return SVC(cache_size=1000, **options).fit(virtual, labels)
 
 
-def shelf(seed=0):
-    """Print the CPU time of virtual support vectors without any of fewfold's kernels."""
-    _, turned, digit, training, _ = digits(seed)
-    y = (digit >= 5).astype(int)
-    rows = np.random.default_rng(seed).permutation(training)[:200]
-    InvariantSVC(image_shape=SHAPE).fit(turned[rows[:20]], y[rows[:20]])
-    seconds = []
-    for model in (InvariantSVC(image_shape=SHAPE, cv=5), ShelfVSV()):
-        start = time.process_time()
-        model.fit(turned[rows], y[rows])
-        seconds.append(time.process_time() - start)
-    print(
-        f"subset 0, CPU s with model selection: Graph SVM {seconds[0]:.2f}, scikit-learn's SVC on "
-        f"virtual support vectors {seconds[1]:.1f}, x {seconds[1] / seconds[0]:.1f}"
-    )
+def contests(by_quarters):
+    """Return what is compared: a heading, how sectors are found, and the machines."""
+    shelf = {"VSV SVM": Shelf(first=True), "all virtual": Shelf(first=False)}
+    return [
+        ("quarter turns used", by_quarters, machines()),
+        ("not used", lambda *_: 1, machines()),
+        ("SVC as it comes", by_quarters, shelf),
+    ]
 
 
 def times(n_subsets, seed=0):
@@ -141,42 +159,61 @@ def times(n_subsets, seed=0):
     order = np.random.default_rng(seed).permutation(training)
     # The first use compiles the resampling: not part of any machine's time.
     InvariantSVC(image_shape=SHAPE).fit(turned[order[:20]], y[order[:20]])
-    by_quarters = classifier_module.ring_symmetry
     found = {}
     for subset in range(n_subsets):
         rows = order[200 * subset : 200 * (subset + 1)]
-        for kind, symmetry in (("quarter turns used", by_quarters), ("not used", lambda *_: 1)):
-            classifier_module.ring_symmetry = baselines_module.ring_symmetry = symmetry
-            for name, model in machines().items():
-                costs = fit_costs(model, turned[rows], y[rows])
-                found.setdefault((kind, name), []).append(costs)
+        for kind, symmetry, models in contests(classifier_module.ring_symmetry):
+            with (
+                mock.patch.object(classifier_module, "ring_symmetry", symmetry),
+                mock.patch.object(baselines_module, "ring_symmetry", symmetry),
+            ):
+                for name, model in models.items():
+                    costs = fit_costs(model, turned[rows], y[rows])
+                    found.setdefault((kind, name), []).append(costs)
+    show_times(found, n_subsets)
+
+
+def show_times(found, n_subsets):
+    """Print the table: CPU seconds of the parts, and the whole over that of both Graph SVMs."""
     names = [*PARTS, "rest", "all"]
-    print(f"CPU s per subset of 200, model selection included, mean of {n_subsets} subsets")
-    print(f"{'':20s} {'':22s}" + "".join(f"{n:>8s}" for n in names) + "  over Graph SVM")
-    for (kind, name), costs in found.items():
-        mean = {n: np.mean([c[n] for c in costs]) for n in names}
-        ratio = mean["all"] / np.mean([c["all"] for c in found[kind, "Graph SVM"]])
-        values = "".join(f"{mean[n]:8.3f}" for n in names)
-        print(f"{kind:20s} {name:22s}{values} {ratio:8.2f}")
+    means = {
+        key: {n: np.mean([c[n] for c in costs]) for n in names} for key, costs in found.items()
+    }
+    graph = [means[kind, "Graph SVM"]["all"] for kind in ("quarter turns used", "not used")]
+    print(f"CPU s per subset of 200, model selection included, mean of {n_subsets} subsets;")
+    print("x a, x b: over Graph SVM with quarter turns used, and not used")
+    heads = "".join(f"{n:>8s}" for n in [*names, "x a", "x b"])
+    print(f"{'':18s} {'':20s}{heads}")
+    for (kind, name), mean in means.items():
+        ratios = [mean["all"] / whole for whole in graph]
+        values = "".join(f"{v:8.2f}" for v in [*mean.values(), *ratios])
+        print(f"{kind:18s} {name:20s}{values}")
 
 
 def ten_class(n_train=1000, seed=0):
     """Print error, time and peak memory of ten classes from 1000 digits of 24 copies."""
     _, turned, digit, training, test = digits(seed)
     rows = np.random.default_rng(seed).permutation(training)[:n_train]
-    start = time.perf_counter()
-    model = InvariantSVC(image_shape=SHAPE, cv=5).fit(turned[rows], digit[rows])
-    fit_s = time.perf_counter() - start
-    error = 100 * np.mean(model.predict(turned[test]) != digit[test])
-    start = time.perf_counter()
-    plain = plain_svm(turned[rows], digit[rows])
-    plain_error = 100 * np.mean(plain.predict(turned[test]) != digit[test])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(
-        f"10 classes, {n_train} digits, {model.n_nodes_} nodes: error {error:.2f} % "
-        f"(plain SVM {plain_error:.2f} %), fit {fit_s:.1f} s, peak memory {peak:.2f} GiB, "
-        f"chosen {model.choice_}"
-    )
+    models = {
+        "low rank": InvariantSVC(image_shape=SHAPE, cv=5, solver="lowrank"),
+        "default": InvariantSVC(image_shape=SHAPE, cv=5),
+        "plain SVM": None,
+    }
+    for name, model in models.items():
+        start = time.process_time()
+        if model is None:
+            fitted = plain_svm(turned[rows], digit[rows])
+        else:
+            fitted = model.fit(turned[rows], digit[rows])
+        fit_s = time.process_time() - start
+        error = 100 * np.mean(fitted.predict(turned[test]) != digit[test])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(
+            f"10 classes, {n_train} digits, {name}: error {error:.2f} %, fit {fit_s:.1f} s CPU, "
+            f"peak memory so far {peak:.2f} GiB"
+            + (f", {model.n_nodes_} nodes, {model.choice_}" if model else ""),
+            flush=True,
+        )
 
 
 def kernel_stage(n_labels=100, n_trials=5, seed=0):
@@ -221,13 +258,11 @@ def kernel_stage(n_labels=100, n_trials=5, seed=0):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["times", "shelf", "ten-class", "kernel-stage"])
-    parser.add_argument("--subsets", type=int, default=4)
+    parser.add_argument("what", choices=["times", "ten-class", "kernel-stage"])
+    parser.add_argument("--subsets", type=int, default=3)
     arguments = parser.parse_args()
     if arguments.what == "times":
         times(arguments.subsets)
-    elif arguments.what == "shelf":
-        shelf()
     elif arguments.what == "ten-class":
         ten_class()
     else:

@@ -173,6 +173,32 @@ def test_any_function_is_a_transform():
     assert error(aware, X[6:], y[6:]) < error(plain, X[6:], y[6:])
 
 
+@pytest.mark.parametrize(
+    ("spec", "n_copies"),
+    [
+        ("translation", 9),
+        ("scaling", 5),
+        ("shear", 5),
+        ("thickness", 3),
+        ([{"name": "scaling", "grid": [0.8, 1.0, 1.2]}, "shear"], 15),
+    ],
+)
+def test_every_image_transform_draws_the_copies_of_a_row_together(spec, n_copies):
+    X, y = bars(10)
+    copies = virtual_samples(X, SHAPE, spec)
+    options = {"transform": spec, "image_shape": SHAPE, "gamma": 0.3, "C": 1.0}
+    aware = InvariantSVC(deformation=1000.0, **options).fit(X, y)
+    plain = InvariantSVC(deformation=0.0, **options).fit(X, y)
+    assert aware.n_nodes_ == 10 * n_copies
+
+    def spread(model):
+        """Of the decisions over each row's copies, in units of that over the rows."""
+        scores = model.decision_function(copies.reshape(-1, 81)).reshape(10, n_copies)
+        return scores.std(axis=1).mean() / scores.mean(axis=1).std()
+
+    assert spread(aware) < 0.5 * spread(plain)
+
+
 def test_virtual_support_vectors_add_the_copies_of_support_vectors_only():
     X, y = bars(60)
     every = AllVirtualSVC(image_shape=SHAPE, gamma=0.1, C=1.0).fit(X, y)

@@ -144,6 +144,20 @@ def test_low_rank_with_all_nodes_as_landmarks_is_nearly_exact_and_fewer_are_wors
     assert 5 * error[0] < min(error[1:])
 
 
+def test_auto_turns_to_low_rank_above_its_limits(monkeypatch):
+    monkeypatch.setattr("fewfold.invariance.solver.EXACT_BLOCKS", 40)
+    monkeypatch.setattr("fewfold.invariance.solver.EXACT_SPARSE", 30)
+    kernel = BaseKernel("rbf", 0.3)
+    few, many = ring_nodes(5), ring_nodes(6)  # 40 and 48 nodes
+    assert isinstance(make_solver(few, kernel), BlockSolver)
+    assert isinstance(make_solver(many, kernel), LowRankSolver)
+    assert isinstance(make_solver(replace(many, order=4), kernel), BlockSolver)
+    assert isinstance(make_solver(many, kernel, solver="exact"), BlockSolver)
+    for nodes, expected in ((ring_nodes(3), SparseSolver), (few, LowRankSolver)):
+        joined = replace(nodes, data=knn_laplacian(nodes.V, 4))
+        assert isinstance(make_solver(joined, kernel), expected)
+
+
 def test_low_rank_with_a_data_graph_is_the_dense_formula():
     nodes, kernel = ring_nodes(), BaseKernel("rbf", 0.3)
     nodes = Nodes(nodes.V, nodes.keep, nodes.blocks, data=knn_laplacian(nodes.V, 4))
