@@ -11,7 +11,9 @@ from fewfold.atlas.encoding import take_rows
 
 pytestmark = [
     pytest.mark.realdata,
-    pytest.mark.skipif("FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set"),
+    pytest.mark.skipif(
+        "FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set: runs where it is"
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.realdata,
     pytest.mark.skipif(
         not os.environ.get("FEWFOLD_MIRROR"),
-        reason="FEWFOLD_MIRROR is not set: no folder with the published data files",
+        reason="FEWFOLD_MIRROR is not set: runs where it is",
     ),
 ]
 

@@ -10,7 +10,9 @@ from _report_chromium import Page, find
 from fewfold.labelling.finishing import advise, finish
 from fewfold.labelling.report_page import class_rows, place_all, render_answer
 
-needs_browser = pytest.mark.skipif(find() is None, reason="no Chromium on PATH")
+needs_browser = pytest.mark.skipif(
+    find() is None, reason="no Chromium on PATH: runs where there is one"
+)
 
 
 @pytest.fixture(scope="module")

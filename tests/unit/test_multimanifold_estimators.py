@@ -374,7 +374,7 @@ def test_digits_two_and_three_from_twenty_labels():
     import os
 
     if not os.environ.get("FEWFOLD_MIRROR"):
-        pytest.skip("FEWFOLD_MIRROR is not set: no MNIST files")
+        pytest.skip("FEWFOLD_MIRROR is not set: runs where it is")
     from fewfold.datasets import load
 
     data = load("mnist")

@@ -6,7 +6,9 @@ from _report_content import HOSTILE, content, dataset
 
 from fewfold.report.page import render
 
-pytestmark = pytest.mark.skipif(find() is None, reason="no Chromium on PATH")
+pytestmark = pytest.mark.skipif(
+    find() is None, reason="no Chromium on PATH: runs where there is one"
+)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,10 @@ def hostile_table():
 def test_hostile_names_of_files_columns_and_classes_are_only_names(project, tmp_path):
     folder = tmp_path / HOSTILE.replace("/", "_")
     folder.mkdir()
-    file = folder / "x $(touch PWNED);'.csv"
+    # Its own folder has no <name> in it: Snakemake would take that for a variable (next test).
+    data = tmp_path / HOSTILE.replace("<", "(").replace("/", "_")
+    data.mkdir()
+    file = data / "x $(touch PWNED);'.csv"
     file.write_text(hostile_table())
     options = {"path": str(file), "target": "kind;$(touch PWNED)"}
     config = {
@@ -37,11 +40,30 @@ def test_hostile_names_of_files_columns_and_classes_are_only_names(project, tmp_
     assert done.returncode == 0, done.stdout
     assert not list(tmp_path.rglob("PWNED")) and not (project.folder / "PWNED").exists()
     # Everything that was made lies where it should.
-    assert {p.name for p in folder.iterdir()} == {file.name, path.name, out.name}
+    assert {p.name for p in folder.iterdir()} == {path.name, out.name}
+    assert {p.name for p in data.iterdir()} == {file.name}
     assert {p.name for p in out.iterdir()} == {"results", "logs", ".snakemake"}
     page = (out / "results/report/index.html").read_text()
     assert "<img src=x" not in page and "<script>alert" not in page
     assert "&lt;img src=x" in page
+
+
+@pytest.mark.parametrize("name", ["<script>", "<results>"])
+def test_a_file_whose_path_snakemake_would_rewrite_is_refused_first(project, tmp_path, name):
+    file = tmp_path / name / "table.csv"
+    file.parent.mkdir()
+    file.write_text(hostile_table())
+    options = {"path": str(file), "target": "kind;$(touch PWNED)"}
+    config = {
+        "run": {"datasets": ["mine"], "methods": ["knn"], "labels": [6], "trials": 2},
+        "datasets": {"mine": {"source": "file", "options": options}},
+    }
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(config))
+    done = project.fewfold("run", "--configfile", path, "--out", tmp_path / "out")
+    assert done.returncode == 1
+    assert f"options.path: '{name}' in the name of a file or folder is a path" in done.stdout
+    assert "Traceback" not in done.stdout and not (tmp_path / "out/results").exists()
 
 
 def calls(tree):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 
 from fewfold.exceptions import ConfigError, InputError
 from fewfold.plan.parts import LEARNERS, REFERENCES, SECTIONS
+
+# Snakemake takes <name> in a path for a variable of its own, and knows no way to escape it.
+_PATH_VARIABLE = re.compile(r"<[a-z][a-z0-9_]*>")
 
 # What a dataset may say otherwise than ``run`` says.
 _OVERRIDES = ("labels", "trials", "draw", "evaluate", "protocol")
@@ -153,6 +157,7 @@ class Plan:
     def _check_dataset(self, name):
         entry, shape = self.dataset(name), self.describe(name)
         place = f"config: datasets.{name}"
+        self._check_paths(entry, place)
         official = entry["evaluate"] == "test" or (
             entry["protocol"] == "inductive" and entry.get("holdout", 0.2) == "official"
         )
@@ -179,6 +184,17 @@ class Plan:
             self._check_features(name, method)
         for method in entry.get("skip", {}):
             self._entry("methods", method, f"datasets.{name}.skip")
+
+    def _check_paths(self, entry, place):
+        if entry["source"] != "file":
+            return
+        for key in ("path", "labels"):
+            found = _PATH_VARIABLE.search(str(entry["options"].get(key) or ""))
+            if found:
+                raise ConfigError(
+                    f"{place}.options.{key}: {found[0]!r} in the name of a file or folder is a "
+                    "path variable to Snakemake. Rename it, or give a path without it."
+                )
 
     def _check_features(self, name, method):
         """Graphs and transforms that look at images need a dataset whose rows are images."""
