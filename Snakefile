@@ -25,4 +25,6 @@ rule all:
     default_target: True
     input:
         "results/metrics.csv",
+        "results/summary.csv",
+        "results/comparisons.csv",
         "results/report/index.html",

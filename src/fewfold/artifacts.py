@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -419,9 +420,16 @@ def atomic_path(path):
         raise
     except OSError as error:
         raise ArtifactError(
-            f"Could not write {path}: {error.strerror or error}. Nothing was left half-written. "
+            f"Could not write {path}: {_in_short(error)}. Nothing was left half-written. "
             "Check free space and permissions of the folder, then run again."
         ) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _in_short(error: OSError) -> str:
+    """The system's words for an error, out of the paragraph that HDF5 makes of it."""
+    text = " ".join(str(error.strerror or error).split())
+    found = re.search(r"error message = '([^']+)'", text)
+    return found[1] if found else text

@@ -29,7 +29,7 @@ def slurm():
         pytest.fail("the cluster tests start SLURM's daemons, which needs root")
     # Paths of sockets must be short: not below pytest's own folder.
     home = Path("/tmp") / f"fewfold-slurm-{os.getpid()}"
-    subprocess.run([SCRIPT, "start", home, "2", "2", "8000"], check=True, timeout=120)
+    subprocess.run([SCRIPT, "start", home, "2", "4", "12000"], check=True, timeout=120)
     try:
         yield {**os.environ, "SLURM_CONF": str(home / "etc/slurm.conf")}
     finally:
@@ -69,7 +69,7 @@ class Cluster:
                 stderr=subprocess.STDOUT,
             )  # fmt: skip
 
-    def run(self, *extra, timeout=900, **options):
+    def run(self, *extra, timeout=1800, **options):
         return self.start(*extra, **options).wait(timeout=timeout)
 
     def said(self):
@@ -80,7 +80,7 @@ class Cluster:
             words, env=self.environment, text=True, capture_output=True, check=True, timeout=60
         ).stdout
 
-    def running(self, rule, dataset, seconds=300):
+    def running(self, rule, dataset, seconds=600):
         """Wait for a job to run; return its SLURM number and node."""
         name, end = f"rule_{rule}_wildcards_{dataset}", time.monotonic() + seconds
         while time.monotonic() < end:
@@ -90,6 +90,13 @@ class Cluster:
                     return number, node
             time.sleep(0.5)
         raise AssertionError(f"{name} did not run:\n{self.slurm('squeue')}\n{self.said()[-3000:]}")
+
+    def until(self, true, seconds=900):
+        """Wait until something is so."""
+        end = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < end, f"{self.slurm('squeue')}\n{self.said()[-3000:]}"
+            time.sleep(0.5)
 
     def tables(self):
         names = ("summary.csv", "comparisons.csv")

@@ -25,7 +25,7 @@ write_config() {
   local home=$1 nodes=$2 cpus=$3 mem=$4 host names="" lines=""
   host=$(hostname -s)
   for i in $(seq "$nodes"); do
-    lines+="NodeName=node$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((27100 + i)) CPUs=$cpus RealMemory=$mem State=UNKNOWN"$'\n'
+    lines+="NodeName=node$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((27100 + i)) CPUs=$cpus RealMemory=$mem Feature=node$i State=UNKNOWN"$'\n'
     names+="${names:+,}node$i"
   done
   cat > "$home/etc/slurm.conf" <<CONF
@@ -47,10 +47,10 @@ SlurmdLogFile=$home/log/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU_Memory
+SelectTypeParameters=CR_CPU_Memory,CR_LLN
 SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=2,bf_interval=2
-ReturnToService=2
+ReturnToService=1
 MpiDefault=none
 MinJobAge=600
 KillWait=5
@@ -93,6 +93,10 @@ start() {
 
 stop() {
   local home=$1 pid_file pid
+  export SLURM_CONF=$home/etc/slurm.conf
+  # Jobs outlive the daemons that started them.
+  timeout 10 scancel --quiet --user=root 2>/dev/null || true
+  for _ in $(seq 100); do [ -z "$(timeout 5 squeue -h 2>/dev/null)" ] && break; sleep 0.2; done
   for pid_file in "$home"/run/slurmd-*.pid "$home/run/slurmctld.pid" "$home/run/munged.pid"; do
     [ -s "$pid_file" ] || continue
     pid=$(cat "$pid_file")

@@ -1,6 +1,7 @@
 """Runs of the smallest config in folders of their own, disturbed by injected faults."""
 
 import csv
+import fcntl
 import os
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ class Sandbox:
     def __init__(self, folder: Path, code: Path, config: Path = HERE / "config.yaml"):
         self.folder, self.code, self.config = folder, code, config
         self.faults = folder / "faults"
-        self.faults.mkdir(parents=True)
+        self.faults.mkdir(parents=True, exist_ok=True)
         self.more_environment = {}
 
     def fault(self, rule, words):
@@ -99,17 +100,31 @@ def mounted(*words, needs):
 
 
 @pytest.fixture(scope="session")
-def code(tmp_path_factory):
-    """A copy of the project: edits while the tests run are not taken for changes."""
-    return copy_project(tmp_path_factory.mktemp("code") / "project").folder
+def shared(tmp_path_factory, request):
+    """A folder that all workers of this test run share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "faults"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory, code):
-    """A finished run that nothing disturbed."""
-    sandbox = Sandbox(tmp_path_factory.mktemp("undisturbed") / "run", code)
-    sandbox.completes()
-    return sandbox
+def undisturbed(shared):
+    """A finished run that nothing disturbed, made once, of a copy of the project.
+
+    Of a copy, so that edits while the tests run are not taken for changes.
+    """
+    with open(shared / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "project").exists():
+            copy_project(shared / "project")
+            Sandbox(shared / "run", shared / "project").completes()
+    return Sandbox(shared / "run", shared / "project")
+
+
+@pytest.fixture(scope="session")
+def code(undisturbed):
+    return undisturbed.code
 
 
 @pytest.fixture

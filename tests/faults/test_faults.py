@@ -1,6 +1,7 @@
 """Whatever happens to a run, the same command finishes it, with the same tables."""
 
 import os
+import shutil
 import signal
 import subprocess
 
@@ -117,28 +118,42 @@ def of_an_older_format(path):
 
 
 CASES = {
-    # damage: (file, what reads it and is to be made again, words that name the fault)
-    "truncated": (truncated, "kernels/rbf/tile_1.h5", "kernels/rbf.h5", "is not a whole HDF5 file"),
-    "flipped": (flipped, "manifolds/charts.h5", "manifolds/charts.points.h5", "is damaged"),
+    # damage: (file, what reads it and is to be made again, for which method, words of the fault)
+    "truncated": (
+        truncated, "kernels/rbf/tile_1.h5", "kernels/rbf.h5", "rbf_svm",
+        "is not a whole HDF5 file",
+    ),
+    "flipped": (
+        flipped, "manifolds/charts.h5", "manifolds/charts.points.h5", "atlas", "is damaged",
+    ),
     "other stage": (
-        of_another_stage, "splits.h5", "methods/rbf_svm/trials_0_2.h5",
+        of_another_stage, "splits.h5", "methods/rbf_svm/trials_0_2.h5", "rbf_svm",
         "is a file of stage 'prepare_labels', expected was 'draw_splits'",
     ),
     "older format": (
-        of_an_older_format, "graphs/euclidean.h5", "graphs/euclidean.new.h5",
+        of_an_older_format, "graphs/euclidean.h5", "graphs/euclidean.new.h5", "eigenbasis",
         "has format version 0, this fewfold reads 1",
     ),
 }  # fmt: skip
 
 
+def lost(sandbox, *paths, method):
+    """Remove files, and what comes after them up to the tables: else nothing would read on."""
+    base = sandbox.folder / "results/tiny"
+    for path in paths:
+        (base / path).unlink(missing_ok=True)
+    shutil.rmtree(base / "methods" / method)
+    (sandbox.folder / "results/metrics.csv").unlink()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_damaged_file_is_named_set_aside_and_made_anew(finished, undisturbed, name):
-    damage, file, reader, words = CASES[name]
+    damage, file, reader, method, words = CASES[name]
     base = finished.folder / "results/tiny"
-    (base / reader).unlink()
+    lost(finished, reader, method=method)
     damage(base / file)
     failed = finished.run()
-    assert failed.returncode == 1
+    assert failed.returncode == 1, failed.stdout
     assert f"{file} {words}" in failed.stdout
     assert "the same command makes it anew" in failed.stdout
     finished.completes()
@@ -150,12 +165,12 @@ def test_full_disk_during_a_kernel_write(sandbox, undisturbed):
     """Kernel tiles go to a disk with room for nothing."""
     small = sandbox.folder / "results/tiny/kernels"
     small.mkdir(parents=True)
-    mounted("-t", "tmpfs", "-o", "size=16k", "tmpfs", small, needs="a small disk")
+    mounted("-t", "tmpfs", "-o", "size=8k", "tmpfs", small, needs="a small disk")
     try:
         failed = sandbox.run()
         assert failed.returncode == 1
-        assert "No space left on device" in failed.stdout
-        assert "Nothing was left half-written" in failed.stdout
+        assert "error: Could not write results/tiny/kernels/rbf/tile_" in failed.stdout
+        assert "No space left on device. Nothing was left half-written." in failed.stdout
         assert list(small.rglob("*.h5")) == list(small.rglob("*.part")) == []
         assert (sandbox.folder / "results/tiny/methods/eigenbasis/metrics.csv").exists()
         subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)  # space is freed
@@ -185,6 +200,8 @@ def test_only_the_results_below_are_read_only(finished, undisturbed):
     """The folder of the run can be written to, a dataset's results cannot."""
     base = finished.folder / "results/tiny"
     (base / "methods/eigenbasis/trials_0_2.h5").unlink()
+    (base / "methods/eigenbasis/metrics.csv").unlink()
+    (finished.folder / "results/metrics.csv").unlink()
     mounted("--bind", base, base, needs="a read-only folder")
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", base], check=True)
