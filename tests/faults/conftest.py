@@ -86,7 +86,7 @@ class Sandbox:
         return found | {"metrics.csv": rows}
 
     def leftovers(self):
-        return [str(p) for p in (self.folder / "results").rglob("*.part")]
+        return [str(p) for p in (self.folder / "results").rglob(".*.part")]
 
 
 def mounted(*words, needs):
