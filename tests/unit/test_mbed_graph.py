@@ -133,7 +133,9 @@ def test_stages_from_images_over_the_invariant_graph_to_labels(tmp_path):
     settings = dict(_config()["graphs"]["invariant"])
     settings.pop("tile_rows")
     held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
-    options = {"n_samples": 300, "classes": ["0", "1", "2"]}
+    # Of 0, 1, 2 a knot of fifteen 1s lies between the 1s and the 2s: five of the 60 held-out rows
+    # are in it and follow it, right or wrong. These classes have no such knot.
+    options = {"n_samples": 300, "classes": ["0", "4", "6"]}
     stage("fetch_dataset", files["raw"], source="digits", options=options)
     with pytest.warns(DataWarning, match="constant columns"):
         stage(
@@ -155,5 +157,5 @@ def test_stages_from_images_over_the_invariant_graph_to_labels(tmp_path):
     truth = read_labels(files["labels"])
     with read(files["out"], "train_method") as out:
         assert out.note("cells")[0]["details"]["similarity"] == "diffused"
-        assert np.mean(out["labels/0/6"] != truth.y) < 0.05
-        assert np.mean(out["labels_new/0/6"] != truth.y_new) < 0.05
+        assert np.mean(out["labels/0/6"] != truth.y) < 0.02
+        assert np.mean(out["labels_new/0/6"] != truth.y_new) < 0.02
