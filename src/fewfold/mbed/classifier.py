@@ -11,16 +11,11 @@ from fewfold.exceptions import InputError
 from fewfold.mbed.annealing import Path, Problem, anneal
 from fewfold.mbed.cost import log_memberships
 from fewfold.mbed.gradient import DenseSNE, workers
-from fewfold.mbed.neighborhoods import (
-    DiffusedNeighborhoods,
-    GlobalNeighborhoods,
-    GraphNeighborhoods,
-    LocalNeighborhoods,
-    SparseNeighborhoods,
-)
+from fewfold.mbed.neighborhoods import SparseNeighborhoods
+from fewfold.mbed.options import check_options, check_prior, option
 from fewfold.mbed.placement import Placement, normalisers, place
 from fewfold.mbed.sampled import SampledSNE
-from fewfold.mbed.selection import left_out_hits, prefer
+from fewfold.mbed.selection import candidates
 from fewfold.mbed.similarities import dissimilarities
 from fewfold.mbed.starts import (
     spectral_coordinates,
@@ -29,13 +24,6 @@ from fewfold.mbed.starts import (
     turn_to_labels,
 )
 from fewfold.mbed.targets import read_targets
-
-VARIANTS = {
-    "default": {"similarity": "auto", "start": "labels"},
-    "published": {"similarity": "global", "start": "random"},
-}
-SIMILARITIES = ("auto", "global", "local", "diffused", "sparse")
-STARTS = ("random", "spectral", "labels")
 
 
 class MbedClassifier(ClassifierMixin, BaseEstimator):
@@ -187,15 +175,15 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X, reset=True)
         self._on_graph = self.metric == "precomputed" and sparse.issparse(X)
         self.classes_, labeled, targets = read_targets(y, label_proba, X.shape[0], self.n_classes)
-        self._check_options(X.shape[0])
+        check_options(self, X.shape[0], len(self.classes_))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         K = len(self.classes_)
         d = self.n_dims or max(2, K)
-        prior = self._check_prior(K)
+        prior = check_prior(self.prior, K)
         problem = Problem(X.shape[0], K, d, labeled, targets, prior, float(self.boundary_weight))
         with workers(self.n_jobs) as pool:
             runs = []
-            for name, rule, P in self._candidates(X, labeled, targets):
+            for name, rule, P in candidates(self, X, labeled, targets):
                 sne = self._sne(P, pool, rng)
                 for child in rng.spawn(self.n_init):
                     runs.append((self._run(sne, P, problem, child), rule, name))
@@ -206,7 +194,7 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _run(self, sne, P, problem, rng) -> Path:
-        start, how = None, self._option("start")
+        start, how = None, option(self, "start")
         if how == "labels" and len(problem.labeled):
             start = start_from_labels(
                 P, problem.directions, problem.labeled, problem.targets, self.walk, rng
@@ -230,41 +218,6 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
             log_memberships(step.Y.astype(np.float64), problem.directions, step.lam)
         )
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
-
-    def _candidates(self, X, labeled, targets):
-        """Return (name, rule, P) of the neighbourhoods to embed with: one, or two that tie."""
-        name = self._option("similarity")
-        if self._on_graph:
-            return [self._graph_candidate(name, X)]
-        if name == "sparse" or X.shape[0] > self.max_exact:
-            rule = SparseNeighborhoods(self.n_neighbors, self.perplexity, self.metric)
-            return [("sparse", rule, rule.fit(X))]
-        D = dissimilarities(X, metric=self.metric)
-        rules = {
-            "global": GlobalNeighborhoods(1 / len(self.classes_)),
-            "local": LocalNeighborhoods(self.perplexity),
-            "diffused": DiffusedNeighborhoods(self.perplexity, self.walk),
-        }
-        names = ["global", "diffused"] if name == "auto" else [name]
-        found = [(name, rules[name], rules[name].fit(D)) for name in names]
-        if len(found) == 2 and len(labeled):
-            hits = [left_out_hits(P, labeled, targets) for _, _, P in found]
-            better = prefer(*hits)
-            found = found if better < 0 else [found[better]]
-        return found
-
-    def _graph_candidate(self, name, D):
-        """Return (name, rule, P) of the neighbourhoods that a graph's distances give."""
-        if name == "global":
-            raise InputError(
-                "similarity='global' (that of variant='published') needs all dissimilarities, but "
-                "a sparse X names neighbours only. Choose one of auto, local, diffused, sparse."
-            )
-        rule = GraphNeighborhoods(self.perplexity)
-        if name in ("local", "sparse") or D.shape[0] > self.max_exact:
-            return "sparse", rule, rule.fit(D)
-        rule = DiffusedNeighborhoods(self.perplexity, self.walk, rule)
-        return "diffused", rule, rule.fit(D)
 
     def _sne(self, P, pool, rng):
         if isinstance(P, np.ndarray):
@@ -347,10 +300,6 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ checks
 
-    def _option(self, name):
-        chosen = getattr(self, name)
-        return VARIANTS[self.variant][name] if chosen is None else chosen
-
     def _check_rows(self, X, reset):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if self.metric != "precomputed":
@@ -365,43 +314,6 @@ class MbedClassifier(ClassifierMixin, BaseEstimator):
                 f"Dissimilarities must be 0 or larger, found {X.min():g}. Shift or square them."
             )
         return X
-
-    def _check_options(self, n):
-        for name, value, allowed in (
-            ("variant", self.variant, tuple(VARIANTS)),
-            ("similarity", self.similarity, (None, *SIMILARITIES)),
-            ("start", self.start, (None, *STARTS)),
-        ):
-            if value not in allowed:
-                names = ", ".join(str(a) for a in allowed if a is not None)
-                raise InputError(f"{name}={value!r} is unknown. Choose one of {names}.")
-        if not 0 < self.walk < 1:
-            raise InputError(f"walk={self.walk} must lie between 0 and 1. Try 0.97.")
-        if self.perplexity < 1:
-            raise InputError(f"perplexity={self.perplexity} must be at least 1. Try 5.")
-        if self.n_annealing < 2 or self.n_steps < 10 + self.n_annealing or self.n_init < 1:
-            raise InputError(
-                f"n_annealing={self.n_annealing}, n_steps={self.n_steps}, n_init={self.n_init}: "
-                "at least 2 annealing steps, 10 + n_annealing gradient steps and 1 run are needed."
-            )
-        K = len(self.classes_)
-        if self.n_dims is not None and self.n_dims < max(1, K - 1):
-            raise InputError(
-                f"n_dims={self.n_dims} cannot hold {K} classes at equal angles. "
-                f"Use at least {K - 1}."
-            )
-        if n < 3:
-            raise InputError(f"Mbed needs at least 3 rows, got n_samples={n}. Give more rows.")
-
-    def _check_prior(self, K):
-        if self.prior is None:
-            return None
-        prior = np.asarray(self.prior, np.float64)
-        if prior.shape != (K,) or (prior <= 0).any():
-            raise InputError(
-                f"prior={self.prior!r} must hold {K} positive class shares, one per class."
-            )
-        return prior / prior.sum()
 
 
 def _criterion(run):

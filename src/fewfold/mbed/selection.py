@@ -3,6 +3,69 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
+
+from fewfold.exceptions import InputError
+from fewfold.mbed.neighborhoods import (
+    DiffusedNeighborhoods,
+    GlobalNeighborhoods,
+    GraphNeighborhoods,
+    LocalNeighborhoods,
+    SparseNeighborhoods,
+)
+from fewfold.mbed.options import option
+from fewfold.mbed.similarities import dissimilarities
+
+
+def candidates(model, X, labeled: np.ndarray, targets: np.ndarray) -> list[tuple]:
+    """Return the neighbourhoods to embed with: one, or two that tie.
+
+    Parameters
+    ----------
+    model : MbedClassifier
+        Its options and ``classes_``.
+    X : array or csr_array
+        As given to ``fit``; sparse with ``metric="precomputed"`` it holds a graph's distances.
+    labeled : ndarray of int, shape (l,)
+    targets : ndarray of shape (l, K)
+
+    Returns
+    -------
+    list of (name, rule, P)
+    """
+    name = option(model, "similarity")
+    if model.metric == "precomputed" and sparse.issparse(X):
+        return [_on_graph(model, name, X)]
+    if name == "sparse" or X.shape[0] > model.max_exact:
+        rule = SparseNeighborhoods(model.n_neighbors, model.perplexity, model.metric)
+        return [("sparse", rule, rule.fit(X))]
+    D = dissimilarities(X, metric=model.metric)
+    rules = {
+        "global": GlobalNeighborhoods(1 / len(model.classes_)),
+        "local": LocalNeighborhoods(model.perplexity),
+        "diffused": DiffusedNeighborhoods(model.perplexity, model.walk),
+    }
+    names = ["global", "diffused"] if name == "auto" else [name]
+    found = [(name, rules[name], rules[name].fit(D)) for name in names]
+    if len(found) == 2 and len(labeled):
+        hits = [left_out_hits(P, labeled, targets) for _, _, P in found]
+        better = prefer(*hits)
+        found = found if better < 0 else [found[better]]
+    return found
+
+
+def _on_graph(model, name, D):
+    """Return (name, rule, P) of the neighbourhoods that a graph's distances give."""
+    if name == "global":
+        raise InputError(
+            "similarity='global' (that of variant='published') needs all dissimilarities, but "
+            "a sparse X names neighbours only. Choose one of auto, local, diffused, sparse."
+        )
+    rule = GraphNeighborhoods(model.perplexity)
+    if name in ("local", "sparse") or D.shape[0] > model.max_exact:
+        return "sparse", rule, rule.fit(D)
+    rule = DiffusedNeighborhoods(model.perplexity, model.walk, rule)
+    return "diffused", rule, rule.fit(D)
 
 
 def left_out_hits(P: np.ndarray, labeled: np.ndarray, targets: np.ndarray) -> np.ndarray:
