@@ -4,13 +4,11 @@
                                                  [--variant published] [--splits 10]
     python benchmarks/mbed.py clusters [g50c] [text]       pair errors without labels
     python benchmarks/mbed.py heldout                      labels of held-out points, g50c
-    python benchmarks/mbed.py speed [550] [2000]           against plain NumPy and SciPy's CG
     python benchmarks/mbed.py large [20000] [--graph]      MNIST, 1000 labels: time, memory, 1-NN
     python benchmarks/mbed.py starts                       restarts, starts, preconditioning
-    python benchmarks/mbed.py sampled                      sampled gradient against the exact one
-    python benchmarks/mbed.py precision                    float32 against float64
 
-Settings are the estimator's defaults, chosen on scikit-learn's digits and on Semeion, not here.
+The gradient's speed and precision are in mbed_speed.py. Settings are the estimator's defaults,
+chosen on scikit-learn's digits and on Semeion, not here.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import time
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 from sklearn.neighbors import KNeighborsClassifier
 
 from fewfold.datasets import load
@@ -31,19 +28,12 @@ from fewfold.mbed.adapter import fit_model
 from fewfold.mbed.annealing import (
     Problem,
     anneal,
-    confidence,
-    lambda_schedule,
-    radius_of,
-    soften,
 )
-from fewfold.mbed.cost import class_terms, mbed_cost, sne_term
 from fewfold.mbed.gradient import DenseSNE, workers
 from fewfold.mbed.neighborhoods import (
     DiffusedNeighborhoods,
     GlobalNeighborhoods,
-    SparseNeighborhoods,
 )
-from fewfold.mbed.sampled import SampledSNE
 from fewfold.mbed.similarities import dissimilarities
 from fewfold.mbed.starts import spectral_coordinates, start_from_labels, turn_to_labels
 from fewfold.training import Inputs
@@ -127,108 +117,6 @@ def heldout():
         f"g50c, 100 held-out points, 10 splits: same label as if embedded {np.mean(same):.1f} % "
         f"{same}; error placed {np.mean(wrong_out):.2f} %, embedded {np.mean(wrong_in):.2f} %"
     )
-
-
-# ---------------------------------------------------------------- speed
-
-
-def plain_sne(Y, P, constant):
-    """The gradient as one would write it first: float64, whole matrices."""
-    norms = (Y**2).sum(axis=1)
-    D = norms[:, None] + norms - 2 * Y @ Y.T
-    E = np.exp(-D)
-    np.fill_diagonal(E, 0)
-    Z = E.sum(axis=1)
-    value = constant + (P * D).sum() + np.log(Z).sum()
-    R = P - E / Z[:, None]
-    R = R + R.T
-    return value, 2 * (R.sum(axis=1)[:, None] * Y - R @ Y)
-
-
-class _Enough(Exception):
-    pass
-
-
-def scipy_run(P, problem, radius, Y, n_annealing, budgets):
-    """SciPy's CG over the same schedule, each step stopped at the given number of gradients."""
-    positive = P[P > 0]
-    constant = float((positive * np.log(positive)).sum())
-    for lam, budget in zip(lambda_schedule(radius, n_annealing - 1), budgets):
-        targets = soften(problem.targets, confidence(lam, radius, problem.n_classes))
-        best = [np.inf, Y]
-        count = [0]
-
-        def cost(flat, lam=lam, targets=targets, best=best, count=count, budget=budget):
-            if count[0] == budget:
-                raise _Enough
-            count[0] += 1
-            y = flat.reshape(problem.n, -1)
-            value, gradient = plain_sne(y, P, constant)
-            more, more_gradient = class_terms(y, problem.directions, lam, problem.labeled, targets)
-            if value + more < best[0]:
-                best[:] = value + more, y.copy()
-            return value + more, (gradient + more_gradient).ravel()
-
-        try:
-            minimize(cost, Y.ravel(), jac=True, method="CG", options={"gtol": 0, "maxiter": 10**6})
-        except _Enough:
-            pass
-        Y = best[1]
-    return Y
-
-
-def speed(sizes, n_steps, n_seeds):
-    """Time and final cost of both from the same starts; costs are averaged over seeds.
-
-    The cost has many optima: even float32 and float64 gradients under the same line search end
-    up to 3 % apart from one start. Several starts show whether one side is better.
-    """
-    for size in [int(s) for s in sizes] or [550, 2000]:
-        data = load("g50c" if size <= 550 else "uspst")
-        X, y = data.X[:size], data.y[:size]
-        K = len(np.unique(y))
-        labeled = np.random.default_rng(0).choice(size, 50, replace=False)
-        problem = Problem(size, K, K, labeled, np.eye(K)[y[labeled]])
-        P = GlobalNeighborhoods(1 / K).fit(dissimilarities(X))
-        found = [race(P, problem, seed, n_steps) for seed in range(n_seeds)]
-        (ours, ours_cpu, theirs, theirs_cpu, cost, their_cost) = np.mean(found, axis=0)
-        say(
-            f"n={size}, d={K}, {n_seeds} starts: fewfold {ours:.2f} s wall ({ours_cpu:.2f} s "
-            f"CPU), NumPy float64 + SciPy CG {theirs:.2f} s ({theirs_cpu:.2f}): "
-            f"{theirs / ours:.1f} times faster by wall, {theirs_cpu / ours_cpu:.1f} by CPU; mean "
-            f"final cost {cost:.4f} against {their_cost:.4f} "
-            f"({100 * (cost / their_cost - 1):+.2f} %)"
-        )
-
-
-def race(P, problem, seed, n_steps):
-    """One run of either from the default start; (wall, CPU) of ours and theirs, final costs."""
-    n, K = problem.n, problem.n_classes
-    rng = np.random.default_rng(seed)
-    walks = start_from_labels(P, problem.directions, problem.labeled, problem.targets, 0.97, rng)
-    with workers() as pool:
-        sne = DenseSNE(P, pool)
-        anneal(sne, problem, rng, n_total=30)  # first touch of buffers, compiled code
-        wall, cpu = time.perf_counter(), time.process_time()
-        path = anneal(sne, problem, rng, n_total=n_steps, start=walks)
-        ours, ours_cpu = time.perf_counter() - wall, time.process_time() - cpu
-    P64 = P.astype(np.float64)
-    P64 /= P64.sum(axis=1, keepdims=True)
-    start = walks * (np.sqrt(1e-3 * path.radius) / radius_of(walks))
-    budgets = [step.n_gradients for step in path.steps]
-    wall, cpu = time.perf_counter(), time.process_time()
-    Y = scipy_run(P64, problem, path.radius, start, 20, budgets)
-    theirs, theirs_cpu = time.perf_counter() - wall, time.process_time() - cpu
-    last = path.steps[-1]
-    targets = soften(problem.targets, last.confidence)
-    rest = (problem.directions, last.lam, problem.labeled, targets)
-    costs = [mbed_cost(np.float64(y), P64, *rest)[0] for y in (last.Y, Y)]
-    say(
-        f"  n={n}, d={K}, start {seed}: {path.n_gradients} gradients, {theirs / ours:.1f} times "
-        f"faster by wall, {theirs_cpu / ours_cpu:.1f} by CPU, cost {costs[0]:.4f} against "
-        f"{costs[1]:.4f}"
-    )
-    return ours, ours_cpu, theirs, theirs_cpu, *costs
 
 
 # ---------------------------------------------------------------- large n
@@ -347,45 +235,6 @@ def one_draw(P, y, K, labeled, n_steps):
         }
 
 
-def sampled():
-    data = load("digits")
-    P = SparseNeighborhoods(30, 5.0).fit(data.X.astype(np.float32))
-    seen, _ = hide(data.y, splits_of(data, 5, 1)[0])
-    model = MbedClassifier(similarity="sparse", random_state=0, n_steps=200).fit(data.X, seen)
-    dense = P.toarray().astype(np.float64)
-    with workers() as pool:
-        for number in (0, 9, 18):
-            Y = model.path_.steps[number].Y.astype(np.float64)
-            exact = sne_term(Y, dense)
-            for size in (200, 500, 1000):
-                value, gradient = SampledSNE(P, pool, size, np.random.default_rng(0))(Y)
-                cosine = np.vdot(exact[1], gradient)
-                cosine /= np.linalg.norm(exact[1]) * np.linalg.norm(gradient)
-                say(
-                    f"digits, step {number}, {size} of {len(Y)} columns: value "
-                    f"{100 * (value / exact[0] - 1):+.2f} %, cosine of gradients {cosine:.4f}"
-                )
-
-
-def precision():
-    for name in ("g50c", "digits"):
-        data = load(name)
-        K = len(np.unique(data.y))
-        P = GlobalNeighborhoods(1 / K).fit(dissimilarities(data.X))
-        rng = np.random.default_rng(0)
-        with workers() as pool:
-            sne = DenseSNE(P, pool)
-            for scale in (0.01, 0.1, 0.3, 1.0):
-                Y = rng.normal(0, scale, (len(P), K))
-                value, gradient = sne(Y)
-                exact, exact_gradient = sne_term(Y, P.astype(np.float64))
-                off = np.abs(gradient - exact_gradient).max() / np.abs(exact_gradient).max()
-                say(
-                    f"{name} scale {scale}: value off by {abs(value - exact) / len(P):.1e} a "
-                    f"point, gradient by {off:.1e} of its largest entry"
-                )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("part")
@@ -393,18 +242,14 @@ def main():
     parser.add_argument("--variant", default="default")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--graph", action="store_true")
     args = parser.parse_args()
     {
         "errors": lambda: errors(args.names, args.variant, args.splits),
         "clusters": lambda: clusters(args.names),
         "heldout": heldout,
-        "speed": lambda: speed(args.names, args.steps, args.seeds),
         "large": lambda: large(args.names, args.steps, args.graph),
         "starts": lambda: starts(args.steps),
-        "sampled": sampled,
-        "precision": precision,
     }[args.part]()
 
 

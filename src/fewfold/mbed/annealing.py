@@ -10,7 +10,7 @@ import numpy as np
 from fewfold.mbed.cost import class_terms, log_memberships, simplex_directions
 from fewfold.mbed.optimize import conjugate_gradients
 
-# Rounding error of the float32 SNE value per point, measured (benchmarks/mbed.py precision).
+# Rounding error of the float32 SNE value per point, measured (benchmarks/mbed_speed.py precision).
 _NOISE = 2e-8
 # The same for sampled normalisers, whose value may rise a little along a good step.
 _SAMPLING_NOISE = 1e-3
