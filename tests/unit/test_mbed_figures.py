@@ -1,5 +1,7 @@
 """Mbed's pictures draw what they are given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,11 @@ def test_criterion_figure_marks_the_maximum(model):
     line, mark = axes.lines[:2]
     assert mark.get_ydata()[0] == max(line.get_ydata())
     assert len(line.get_ydata()) == len(fitted.path_.steps)
+
+
+def test_an_outlying_criterion_is_drawn_on_a_logarithmic_axis(model):
+    path = model[0].path_
+    assert criterion_figure(path).axes[0].get_yscale() == "linear"
+    first = replace(path.steps[0], criterion=1e4)
+    outlying = replace(path, steps=[first, *path.steps[1:]], best=0)
+    assert criterion_figure(outlying).axes[0].get_yscale() == "log"

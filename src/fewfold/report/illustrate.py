@@ -61,7 +61,12 @@ def mbed(inputs, labeled, targets, y, *, n_classes, seed, settings):
         "Mbed's embedding",
         "The class boundaries (lines) are fixed and the data move; ringed points were labelled. "
         f"Dashed: membership {mbed_figures.MARGIN:.0%}."
-        + (" Shown is the plane that separates the classes most." if n_classes > 3 else ""),
+        + (
+            " Shown is the plane that separates the classes most; the boundaries are cut by it, so "
+            "a point that lies before or behind it can appear on another side."
+            if n_classes > 3
+            else ""
+        ),
         mbed_figures.embedding_figure(
             model.embedding_, model.directions_, model.lambda_, classes=y, labeled=labeled
         ),
@@ -73,7 +78,8 @@ def mbed(inputs, labeled, targets, y, *, n_classes, seed, settings):
     )
     yield (
         "Mbed's criterion",
-        "The Hotelling-Lawley trace of each step; the step of the largest is kept.",
+        "The Hotelling-Lawley trace J (between-class over within-class scatter) of each step; the "
+        "step of the largest is kept.",
         mbed_figures.criterion_figure(model.path_),
     )
 

@@ -92,6 +92,8 @@ def embedding_figure(
     figure = Figure(figsize=(6, 5), layout="constrained")
     axes = figure.add_subplot()
     _draw(axes, Y, directions, lam, classes, labeled, axes2d, names)
+    if labeled is not None and len(labeled):
+        axes.scatter([], [], s=12, color="white", edgecolors="black", label="labelled")
     axes.set_title(title)
     if len(directions) <= 10:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, markerscale=2)
@@ -130,14 +132,17 @@ def annealing_figure(
     for place, number in enumerate(np.unique(chosen)):
         step = path.steps[number]
         axes = figure.add_subplot(rows, columns, place + 1)
-        _draw(axes, step.Y, directions, step.lam, colors, labeled, plane, None)
+        _draw(axes, step.Y, directions, step.lam, colors, labeled, plane, None, shrink=0.4)
         mark = " (kept)" if number == path.best else ""
         axes.set_title(f"step {number + 1}, $\\lambda$ = {step.lam:.2g}{mark}", fontsize=9)
     return figure
 
 
 def criterion_figure(path: Path) -> Figure:
-    """Draw the criterion J and the cost against the annealing step; the kept step is marked."""
+    """Draw the criterion J and the cost against the annealing step; the kept step is marked.
+
+    J is drawn on a logarithmic axis where its largest value would hide the others.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3.2), layout="constrained")
@@ -149,12 +154,18 @@ def criterion_figure(path: Path) -> Figure:
     axes.set_xlabel("annealing step")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("Hotelling-Lawley trace J")
-    axes.set_ylim(bottom=0)
+    if min(J) > 0 and max(J) > 20 * np.median(J):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0, 1.1 * max(J) or 1)
     other = axes.twinx()
     other.plot(steps, [step.cost for step in path.steps], "--", color="#7f7f7f", label="cost")
     other.set_ylabel("cost")
     handles = axes.get_legend_handles_labels(), other.get_legend_handles_labels()
-    axes.legend(handles[0][0] + handles[1][0], handles[0][1] + handles[1][1], frameon=False)
+    figure.legend(
+        handles[0][0] + handles[1][0], handles[0][1] + handles[1][1],
+        loc="outside upper center", ncols=3, frameon=False,
+    )  # fmt: skip
     return figure
 
 
@@ -162,7 +173,7 @@ def _sides(Y, directions, lam):
     return log_memberships(np.asarray(Y, np.float64), directions, lam).argmax(axis=1)
 
 
-def _draw(axes, Y, directions, lam, classes, labeled, plane, names):
+def _draw(axes, Y, directions, lam, classes, labeled, plane, names, shrink=1.0):
     Y = np.asarray(Y, np.float64)
     center = Y.mean(axis=0) - plane @ (plane.T @ Y.mean(axis=0))
     points = Y @ plane
@@ -173,9 +184,11 @@ def _draw(axes, Y, directions, lam, classes, labeled, plane, names):
         color = _COLORS[int(k) % len(_COLORS)]
         rows = (classes == k) & ~marked
         name = names[int(k)] if names is not None else str(k)
-        axes.scatter(*points[rows].T, s=6, color=color, alpha=0.6, linewidths=0, label=name)
+        size = 6 * shrink**0.5
+        axes.scatter(*points[rows].T, s=size, color=color, alpha=0.6, linewidths=0, label=name)
         rows = (classes == k) & marked
-        axes.scatter(*points[rows].T, s=45, color=color, edgecolors="black", linewidths=0.8)
+        size = 45 * shrink
+        axes.scatter(*points[rows].T, s=size, color=color, edgecolors="black", linewidths=0.7)
     _boundaries(axes, points, directions, lam, plane, center)
     axes.set_xticks([])
     axes.set_yticks([])
