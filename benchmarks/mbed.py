@@ -115,7 +115,8 @@ def heldout():
         wrong_out.append(100 * np.mean(placed != data.y[out]))
     say(
         f"g50c, 100 held-out points, 10 splits: same label as if embedded {np.mean(same):.1f} % "
-        f"{np.array(same).tolist()}; error placed {np.mean(wrong_out):.2f} %, embedded {np.mean(wrong_in):.2f} %"
+        f"{np.array(same).tolist()}; error placed {np.mean(wrong_out):.2f} %, embedded "
+        f"{np.mean(wrong_in):.2f} %"
     )
 
 
