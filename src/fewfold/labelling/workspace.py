@@ -24,6 +24,7 @@ CANDIDATES = {
         "knn",
         "rbf_svm",
         "graph_svm",
+        "metric_svm",
         "spreading",
         "eigenbasis",
         "atlas",
@@ -119,6 +120,7 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         "methods": {
             "spreading": {"learner": "diffusion", "graph": "euclidean", "method": "spreading"},
             "graph_svm": {"learner": "graph_svm", "kernel": "rbf", "graph": "euclidean", "C": "cv"},
+            "metric_svm": {"learner": "metric_svm", "graph": "euclidean"},
         },
         "label": settings,
     }

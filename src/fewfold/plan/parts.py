@@ -94,6 +94,7 @@ LEARNERS = {
     "feature_svm": Part("fewfold.feature_machines:feature_svm"),
     "embedded": Part("fewfold.embeddings:fit_predict", (("manifolds", ("embedding",)),)),
     "graph_svm": Part("fewfold.smoothing:graph_svm", (KERNEL, GRAPH)),
+    "metric_svm": Part("fewfold.local_metric:metric_svm", (GRAPH,)),
     "label_spreading": Part("fewfold.learners:label_spreading"),
     "diffusion": Part("fewfold.diffusion:fit_predict", (GRAPH,)),
     "eigenbasis": Part("fewfold.eigenbasis:fit_predict", (("manifolds", ("eigenbasis",)),)),
