@@ -1,7 +1,7 @@
 """How `fewfold label` does on files made from sets whose truth is known.
 
     python benchmarks/label.py files digits --shares 0.02 0.05 --single
-    python benchmarks/label.py coverage digits semeion --draws 20
+    python benchmarks/label.py coverage digits semeion --draws 20 --first 100
     python benchmarks/label.py advice digits --shares 0.02 --draws 8
 
 ``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
@@ -25,6 +25,7 @@ from fewfold.labelling.results import compare
 from fewfold.labelling.voting import VOTE, combine, held_out_vote
 
 SINGLE = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "eigenbasis", "atlas"]
+SLOW = ["mbed", "multimanifold"]
 
 
 def blanked(data, share, seed):
@@ -119,6 +120,8 @@ def report_file(data, y, found, name, share, seed, args):
         shape = data.image_shape
         if shape is not None:
             methods.insert(0, "invariant_diffusion")
+        if args.slow:
+            methods += SLOW if shape is None else [*SLOW, "invariant_svm"]
         errors = run_single(data, y, found.folder, methods, shape, args.cores)
         for method, error in sorted(errors.items(), key=lambda item: item[1]):
             print(f"    {method:22s} {100 * error:6.2f} %", flush=True)
@@ -131,6 +134,7 @@ def fast_candidates(X, y, seed):
     from fewfold.eigenbasis import fit_predict as eigenbasis
     from fewfold.graph.build import build_graph
     from fewfold.learners import knn
+    from fewfold.local_metric import metric_svm
     from fewfold.training import Inputs
 
     graph = build_graph(X)
@@ -143,6 +147,7 @@ def fast_candidates(X, y, seed):
         "spreading": (diffusion, with_graph, {"method": "spreading"}),
         "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
         "knn": (knn, plain, {"n_neighbors": "cv"}),
+        "metric_svm": (metric_svm, with_graph, {}),
     }
 
 
@@ -160,7 +165,7 @@ def one_draw(candidates, data, y, seed):
     entry, voters, calibrations = held_out_vote(found, y, n_classes)
     if voters:
         found[VOTE] = entry
-    comparison = compare(found, "classification", folds.n_folds, seed)
+    comparison = compare(found, "classification", folds.n_folds, seed, n_classes)
     chosen = comparison["chosen"]
     flat = [
         np.array([v for one in found[chosen][k] for v in one]) for k in ("confidence", "losses")
@@ -205,7 +210,7 @@ def coverage(args):
         for share in args.shares:
             found = [
                 one_draw(candidates, data, blanked(data, share, seed), seed)
-                for seed in range(args.draws)
+                for seed in range(args.first, args.first + args.draws)
             ]
             hits, truth, said, width, before, after, least, rest = [], [], [], [], [], [], [], []
             for _, e, wrong, raw, sure in found:
@@ -279,6 +284,7 @@ def main(argv):
     parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--single", action="store_true", help="compare with single methods")
+    parser.add_argument("--slow", action="store_true", help="with --single: the slow ones too")
     parser.add_argument("--work", help="folder for the files; a temporary one by default")
     args = parser.parse_args(argv)
     {"files": files, "coverage": coverage, "advice": advice}[args.what](args)

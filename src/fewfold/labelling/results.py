@@ -53,7 +53,7 @@ def gather_held_out(y, splits, batches, task):
     return {"rows": rows, **found, "seconds": float(np.mean(seconds)), "failed": failed}
 
 
-def compare(found: dict, task: str, n_folds: int, seed: int = 0) -> dict:
+def compare(found: dict, task: str, n_folds: int, seed: int = 0, n_classes: int = 2) -> dict:
     """Choose among methods and say what to expect.
 
     Parameters
@@ -76,7 +76,7 @@ def compare(found: dict, task: str, n_folds: int, seed: int = 0) -> dict:
     means = losses.mean(axis=1)
     order = np.argsort(means, kind="stable")
     others = [names[i] for i in order if i != best]
-    expected = choosing.estimate(losses, best, vote, task, n_folds, seed)
+    expected = choosing.estimate(losses, best, vote, task, n_folds, seed, n_classes)
     table = []
     for i in order:
         gain = losses[i] - losses[best]
@@ -190,7 +190,7 @@ def choose_and_record(out, truth, splits, files: dict, n_folds: int) -> dict:
         entry, voters, calibrations = held_out_vote(found, truth.y, truth.n_classes)
         if voters:
             found[VOTE] = entry
-    comparison = compare(found, truth.task, n_folds, splits.seed)
+    comparison = compare(found, truth.task, n_folds, splits.seed, truth.n_classes or 2)
     comparison |= {"members": voters, "calibrations": calibrations}
     out.note("comparison", comparison)
     for method, held_out in found.items():
