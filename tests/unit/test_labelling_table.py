@@ -6,8 +6,10 @@ import pytest
 
 from fewfold.exceptions import InputError
 from fewfold.labelling.images import guess_image_shape
-from fewfold.labelling.intake import check_memory, check_spellings, read_input
-from fewfold.labelling.table_features import choose_scaling, encode_table, understand_table
+from fewfold.labelling.intake import check_spellings, read_input
+from fewfold.labelling.sizes import check_memory, check_rows, count_rows
+from fewfold.labelling.table_encoding import encode_table
+from fewfold.labelling.table_features import choose_scaling, understand_table
 
 
 def flowers(n=40, seed=0):
@@ -158,12 +160,39 @@ def test_very_many_columns(tmp_path):
     assert found.X.shape[0] == 4 and found.X.shape[1] > 90_000
 
 
-def test_a_file_too_large_for_the_memory_is_refused(tmp_path):
+def test_a_file_too_large_for_the_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "large.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n" * 1000)
     check_memory(path)
     with pytest.raises(InputError, match="GB are free"):
         check_memory(path, available=10_000)
+    monkeypatch.setattr("fewfold.labelling.sizes.free_memory", lambda: 10_000)
+    with pytest.raises(InputError, match="GB are free"):
+        read_input(path, "b")
+
+
+def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    # Sparse: it takes no room on the disk, and would take long to read.
+    path = tmp_path / "large.csv"
+    path.write_bytes(b"a,b,species\n" + b"1.25,2.5,x\n" * 500_000)
+    with open(path, "r+b") as stream:
+        stream.truncate(2 * 10**9)
+    monkeypatch.setattr("fewfold.labelling.sizes.free_memory", lambda: 64 * 10**9)
+    with pytest.raises(InputError, match="about 181,818,181 rows.*'fewfold predict' in pieces"):
+        read_input(path, "species")
+
+
+def test_rows_are_counted_without_reading(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(500) / 7, "b": "x"})
+    path = write(tmp_path, frame)
+    assert abs(count_rows(path) - 500) < 5
+    frame.to_parquet(tmp_path / "my.parquet")
+    assert count_rows(tmp_path / "my.parquet") == 500 and count_rows(tmp_path / "my.npz") is None
+    (tmp_path / "one.csv").write_text("a,b")
+    assert count_rows(tmp_path / "one.csv") == 1
+    check_rows(path)
+    with pytest.raises(InputError, match="up to 100"):
+        check_rows(path, most=100)
 
 
 def test_spellings():

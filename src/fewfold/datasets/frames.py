@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
+import mmap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from fewfold.exceptions import InputError
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
 _BLOCK = 1 << 22  # blocks are parsed side by side
+_PIECE = 1 << 24  # of a text file looked at once
 _ONE_BLOCK = 1 << 30  # but types are guessed from the first block only
 
 
@@ -92,9 +95,12 @@ def read_frame(
             f"{file}: there is a header ({table.num_columns} columns) but no data row. "
             "Add at least one row."
         )
-    frame = table.to_pandas()
+    types = {field.name: field.type for field in table.schema}
+    # Each column is let go as soon as the frame has it: the table may be large.
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    del table
     for name in text_columns:
-        if name in frame and table.schema.field(name).type != "string":
+        if name in frame and types[name] != "string":
             cells = zip(frame[name].tolist(), frame[name].isna())
             text = [None if gone else _plain_text(value) for value, gone in cells]
             frame[name] = np.array(text, dtype=object)
@@ -116,9 +122,9 @@ def column_names(
     if file.suffix.lower() in PARQUET_SUFFIXES:
         return check_names(file, _parquet_file(file).schema_arrow.names)
     with open(file, "rb") as stream:
-        head = stream.read(1 << 24)
+        head = stream.read(_PIECE)
     # A letter cut in two at the end of the piece does not matter here.
-    text = head.decode(encoding, errors="replace") if len(head) == 1 << 24 else None
+    text = head.decode(encoding, errors="replace") if len(head) == _PIECE else None
     text = text or decode(file, head, encoding)
     return _header(file, text, _delimiter(file, text, delimiter))
 
@@ -213,24 +219,22 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
             f"{file}: {file.stat().st_size} bytes do not fit into this machine's memory as a "
             "table. Convert it to Parquet with fewer columns, or take a sample."
         )
-    data = file.read_bytes()
-    text = decode(file, data, encoding)
-    delimiter = _delimiter(file, text, delimiter)
-    names = _header(file, text, delimiter)
+    raw, head = _utf8(file, encoding)
+    delimiter = _delimiter(file, head, delimiter)
+    names = _header(file, head, delimiter)
     _check_wanted(file, names, only)
-    raw = text.lstrip("\r\n").encode()  # blank lines would be taken for the header
-    del data, text
+    has_quotes = any(b'"' in raw[s : s + _PIECE].tobytes() for s in range(0, len(raw), _PIECE))
 
     def parse(types, block):
         return arrow_csv.read_csv(
-            pa.BufferReader(raw),
+            pa.BufferReader(pa.py_buffer(raw)),
             read_options=arrow_csv.ReadOptions(
                 column_names=names,
                 skip_rows_after_names=1,  # the header
                 block_size=block,
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=b'"' in raw
+                delimiter=delimiter, newlines_in_values=has_quotes
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types,
@@ -254,6 +258,39 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
         f"{file}: cannot be read as a table with delimiter {delimiter!r} ({fault}). "
         "Check quotes and the delimiter."
     )
+
+
+def _utf8(file: Path, encoding: str) -> tuple[memoryview, str]:
+    """Return the table as UTF-8 from its header on, and the text of its first lines.
+
+    A file that is UTF-8 is mapped, not read: it may be large, and one copy of it is one too many.
+    """
+    start = 0
+    with open(file, "rb") as stream:
+        data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+    if not _is_plain_utf8(data, encoding):
+        data = memoryview(decode(file, data.tobytes(), encoding).encode())
+    elif data[:3] == b"\xef\xbb\xbf":
+        start = 3
+    while start < len(data) and data[start] in b"\r\n":  # blank lines would be the header
+        start += 1
+    head = data[start : start + _PIECE].tobytes().decode("utf-8", errors="replace")
+    return data[start:], head
+
+
+def _is_plain_utf8(data: memoryview, encoding: str) -> bool:
+    """Whether bytes are UTF-8 with line feeds, as the parser wants them."""
+    if encoding.lower().replace("-", "") != "utf8":
+        return False
+    decoder, line_ends = codecs.getincrementaldecoder("utf-8")(), False
+    try:
+        for s in range(0, len(data), _PIECE):
+            piece = data[s : s + _PIECE].tobytes()
+            line_ends = line_ends or b"\n" in piece
+            decoder.decode(piece, final=s + _PIECE >= len(data))
+    except UnicodeDecodeError:
+        return False
+    return line_ends
 
 
 def _raise_if_ragged(file: Path, text: str, names: list[str], delimiter: str) -> None:

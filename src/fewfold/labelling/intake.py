@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,10 @@ import pandas as pd
 from fewfold.datasets import arrays, frames, tables
 from fewfold.datasets.targets import encode_target, one_per_row
 from fewfold.exceptions import InputError
-from fewfold.labelling.images import LARGEST_SIDE, guess_image_shape
-from fewfold.labelling.table_features import (
-    TablePlan,
-    choose_scaling,
-    encode_table,
-    understand_table,
-)
-
-# A text table takes about this many times its size while it is read.
-TEXT_FACTOR = 5
+from fewfold.labelling.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
+from fewfold.labelling.sizes import check_memory, check_rows
+from fewfold.labelling.table_encoding import encode_table
+from fewfold.labelling.table_features import TablePlan, choose_scaling, understand_table
 
 
 @dataclass(frozen=True)
@@ -64,23 +57,6 @@ class Intake:
         return np.flatnonzero(known)
 
 
-def check_memory(path: Path, available: int | None = None) -> None:
-    """Refuse a text table that would not fit into the memory that is free."""
-    if path.suffix.lower() not in frames.TEXT_SUFFIXES:
-        return
-    if available is None:
-        import psutil
-
-        available = psutil.virtual_memory().available
-    size = path.stat().st_size
-    if size * TEXT_FACTOR > available:
-        raise InputError(
-            f"{path}: the file has {size / 1e9:.1f} GB; reading it takes about "
-            f"{TEXT_FACTOR * size / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB are free. "
-            "Take a sample of the rows, or save it as Parquet with the columns you need."
-        )
-
-
 def read_input(
     path,
     target=None,
@@ -99,6 +75,7 @@ def read_input(
     """Read a file and understand it; see `fewfold.labelling.label` for the arguments."""
     file = frames.existing_file(path)
     check_memory(file)
+    check_rows(file)
     suffix = file.suffix.lower()
     if suffix == ".h5ad":
         found = _read_h5ad(file, target)
@@ -173,7 +150,8 @@ def _pixel_columns(plan, frame):
     names = [n for n in frame.columns if n in used]
     if len(names) > LARGEST_SIDE**2:
         return np.empty((0, 0))
-    columns = [frame[n] for n in names]
+    some = frame.iloc[:: max(1, len(frame) // MOST_ROWS)]
+    columns = [some[n] for n in names]
     if any(not pd.api.types.is_numeric_dtype(c.dtype) for c in columns):
         return np.empty((0, 0))
     return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])

@@ -11,7 +11,8 @@ from fewfold.artifacts import atomic_path
 from fewfold.datasets import arrays, frames, tables
 from fewfold.exceptions import InputError
 from fewfold.labelling.model_file import Model
-from fewfold.labelling.table_features import encode_table
+from fewfold.labelling.sizes import check_memory
+from fewfold.labelling.table_encoding import encode_table
 
 FAR_SHARE = 0.05  # five times as many far rows as there should be
 
@@ -26,6 +27,7 @@ def read_new_rows(model: Model, path):
     id_name : str
     """
     file = frames.existing_file(path)
+    check_memory(file)
     suffix = tables.check_suffix(file)
     if model.columns is not None:
         if suffix in arrays.ARRAY_SUFFIXES:

@@ -1,7 +1,7 @@
 """What the columns of a table are, and how they become numbers.
 
 A plan is a list of plain dicts, one per column that is used, so that it can be stored in a
-model file and applied to another table: see `encode_table`.
+model file and applied to another table: see `fewfold.labelling.table_encoding`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ MOST_CATEGORIES = 50
 MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
 # Spreads that differ by more than this: large columns would drown the others in any distance.
 SPREAD_RATIO = 5.0
+MOST_CELLS = 1 << 23  # numbers looked at together
 
 _ID_NAME = re.compile(
     r"(?i:(^|[_\s.-])(id|ids|uuid|guid|key|index)$|^unnamed|^row(_?(number|nr|no|id))?$)|[a-z]I[dD]$"
@@ -55,17 +56,18 @@ class TablePlan:
             names = [c["name"] for c in self.columns if c["kind"] == kind]
             if names:
                 parts.append(f"{kinds.count(kind)} {words} column{'s' * (len(names) > 1)} "
-                             f"({_listed(names)})")  # fmt: skip
+                             f"({listed(names)})")  # fmt: skip
         lines = [f"{n_rows} rows; features: {', '.join(parts)}."]
         if self.id_column:
             lines.append(f"Rows are named by the column {self.id_column!r}.")
         others = [(name, why) for name, why in self.ignored if name != self.id_column]
         for why in dict.fromkeys(why for _, why in others):
-            lines.append(f"Not used: {_listed([n for n, w in others if w == why])} ({why}).")
+            lines.append(f"Not used: {listed([n for n, w in others if w == why])} ({why}).")
         return [*lines, *self.notes]
 
 
-def _listed(names, most=4):
+def listed(names, most=4) -> str:
+    """Quote the first names, and count the others."""
     words = ", ".join(map(repr, names[:most]))
     return words if len(names) <= most else f"{words} and {len(names) - most} more"
 
@@ -121,7 +123,7 @@ def understand_table(
                 ids = name
             continue
         columns.append(found)
-    if not columns and ids is not None and _is_number(frame[ids]):
+    if not columns and ids is not None and is_number(frame[ids]):
         only = _number_column(ids, frame[ids])
         if only["kind"] == "number":
             columns = [only]
@@ -137,7 +139,7 @@ def understand_table(
     if filled:
         count = sum(c["n_missing"] for c in columns if c.get("n_missing"))
         notes.append(
-            f"{count} empty cells in {_listed(filled)} are filled with the column's middle value."
+            f"{count} empty cells in {listed(filled)} are filled with the column's middle value."
         )
     return TablePlan(columns, ids, ignored, notes)
 
@@ -148,43 +150,57 @@ def _plain_numbers(frame, used):
     Whole numbers are left out where they could name the rows.
     """
     kinds = dict(zip(frame.columns, frame.dtypes))
-    floats = [n for n in used if kinds[n] == np.float64]
-    whole = [n for n in used if kinds[n] == np.int64]
     found = {}
-    for names in (floats, whole):
-        if not names:
-            continue
-        block = frame[names].to_numpy(dtype=np.float64)
-        if names is whole:
-            could_name = (np.diff(block, axis=0) == 1).all(axis=0)
-            could_name |= [bool(_ID_NAME.search(str(n))) for n in names]
-            block, names = block[:, ~could_name], [n for n, c in zip(names, could_name) if not c]
-        missing = np.isnan(block).sum(axis=0)
-        plain = (missing == 0) & np.isfinite(block).all(axis=0)
-        low, high = block.min(axis=0, initial=np.inf), block.max(axis=0, initial=-np.inf)
-        plain &= low < high
-        rest = block[:, plain]
-        facts = zip(np.median(rest, axis=0), rest.mean(axis=0), rest.std(axis=0))
-        for name, (fill, mean, spread) in zip(np.array(names, dtype=object)[plain], facts):
-            found[name] = {
-                "name": name, "kind": "number", "fill": float(fill), "mean": float(mean),
-                "spread": float(spread), "n_missing": 0,
-            }  # fmt: skip
+    for kind in (np.float64, np.int64):
+        names = [n for n in used if kinds[n] == kind]
+        for start, stop in column_groups(len(frame), len(names)):
+            found |= _plain_group(frame, names[start:stop], kind)
     return found
+
+
+def _plain_group(frame, names, kind):
+    block = frame[names].to_numpy(dtype=np.float64)
+    if kind == np.int64:
+        could_name = (np.diff(block, axis=0) == 1).all(axis=0)
+        could_name |= [bool(_ID_NAME.search(str(n))) for n in names]
+        block, names = block[:, ~could_name], [n for n, c in zip(names, could_name) if not c]
+    low, high = block.min(axis=0, initial=np.inf), block.max(axis=0, initial=-np.inf)
+    plain = np.isfinite(block).all(axis=0) & (low < high)
+    rest = block[:, plain]
+    mean, spread = rest.mean(axis=0), rest.std(axis=0)
+    middle = np.median(rest, axis=0, overwrite_input=True)  # last: it shuffles the rows
+    return {
+        name: {
+            "name": name, "kind": "number", "fill": float(f), "mean": float(m),
+            "spread": float(s), "n_missing": 0,
+        }
+        for name, f, m, s in zip(np.array(names, dtype=object)[plain], middle, mean, spread)
+    }  # fmt: skip
+
+
+def column_groups(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
+    """Cut columns into groups whose numbers fit into a fixed piece of memory.
+
+    >>> column_groups(10**7, 3)
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    step = max(1, MOST_CELLS // max(n_rows, 1))
+    return [(s, min(s + step, n_columns)) for s in range(0, n_columns, step)]
 
 
 def _no_column(where, name, names):
     guess = nearest(str(name), [str(n) for n in names])
     hint = f" Did you mean {guess!r}?" if guess else ""
-    return InputError(f"{where}: no column {name!r}.{hint} Columns: {_listed(list(names), 12)}.")
+    return InputError(f"{where}: no column {name!r}.{hint} Columns: {listed(list(names), 12)}.")
 
 
-def _is_number(series):
+def is_number(series) -> bool:
+    """Whether a column holds numbers (or truth values)."""
     return pd.api.types.is_numeric_dtype(series.dtype)
 
 
 def _column(name, series, where, expand):
-    if _is_number(series):
+    if is_number(series):
         if pd.api.types.is_integer_dtype(series.dtype) and _is_row_name(name, series):
             return {"name": name, "kind": "id", "why": "names the rows"}
         return _number_column(name, series)
@@ -196,7 +212,7 @@ def _column(name, series, where, expand):
         return {"name": name, "kind": "unused", "why": "empty"}
     numeric = pd.to_numeric(pd.Series(given), errors="coerce").notna().mean()
     if numeric >= 0.9:
-        return _number_column(name, _strict_numbers(name, text, where))
+        return _number_column(name, strict_numbers(name, text, where))
     if np.mean([_DATE.match(t) is not None for t in given[:200].tolist()]) > 0.9:
         return _date_column(name, pd.to_datetime(pd.Series(text), errors="coerce"), where, expand)
     return _text_column(name, text, given, where, expand)
@@ -216,7 +232,8 @@ def _is_row_name(name, series):
     return counts_rows or bool(_ID_NAME.search(str(name)))
 
 
-def _strict_numbers(name, text, where):
+def strict_numbers(name, text, where) -> pd.Series:
+    """Read text cells as numbers, NaN where empty; name the row of one that is no number."""
     numbers = pd.to_numeric(pd.Series(text).replace("", np.nan), errors="coerce")
     bad = np.flatnonzero(numbers.isna().to_numpy() & (text != ""))
     if len(bad):
@@ -318,102 +335,3 @@ def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False)
         )  # fmt: skip
         notes.append(f"Number columns are brought to mean 0 and spread 1 ({why}).")
     return TablePlan(columns, plan.id_column, plan.ignored, notes)
-
-
-def encode_table(frame: pd.DataFrame, columns: list, where="the file"):
-    """Turn a table into features as planned.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    columns : list of dict
-        Of a `TablePlan`.
-    where : str
-
-    Returns
-    -------
-    X : float32 ndarray of shape (n_rows, n_features)
-    names : list of str
-
-    Raises
-    ------
-    InputError
-        Naming each column that is missing, or holds something else than when planned.
-    """
-    missing = [c["name"] for c in columns if c["name"] not in frame.columns]
-    if missing:
-        guess = nearest(str(missing[0]), [str(n) for n in frame.columns])
-        hint = f" Did you mean {guess!r} for {missing[0]!r}?" if guess else ""
-        raise InputError(
-            f"{where}: the column{'s' * (len(missing) > 1)} {_listed(missing, 8)} "
-            f"{'are' if len(missing) > 1 else 'is'} missing.{hint} "
-            f"It has {_listed(list(frame), 8)}."
-        )
-    parts, names = [], []
-    numbers = [c for c in columns if c["kind"] == "number"]
-    for c in columns:
-        if c["kind"] == "number":
-            continue
-        block, words = _ENCODERS[c["kind"]](frame[c["name"]], c, where)
-        parts.append(block)
-        names += words
-    X = _number_block(frame, numbers, where)
-    return (
-        np.hstack([X, *parts]).astype(np.float32) if parts else X.astype(np.float32),
-        [c["name"] for c in numbers] + names,
-    )
-
-
-def _number_block(frame, numbers, where):
-    kinds = dict(zip(frame.columns, frame.dtypes))
-    if all(kinds[c["name"]] in (np.float64, np.int64) for c in numbers) and numbers:
-        X = frame[[c["name"] for c in numbers]].to_numpy(dtype=np.float64)
-        if np.isfinite(X).all():  # one block; columns with empty cells go the long way
-            return (X - [c["offset"] for c in numbers]) * [c["factor"] for c in numbers]
-    X = np.empty((len(frame), len(numbers)), dtype=np.float64)
-    for j, c in enumerate(numbers):
-        X[:, j] = _numbers(frame[c["name"]], c, where)
-    return X
-
-
-def _numbers(series, column, where):
-    if not _is_number(series):
-        series = _strict_numbers(column["name"], as_text(series), where)
-    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isinf(values).any():
-        raise InputError(f"{where}: column {column['name']!r} holds infinite values.")
-    values = np.where(np.isnan(values), column["fill"], values)
-    return (values - column["offset"]) * column["factor"]
-
-
-def _one_hot(series, column, where):
-    text, kinds = as_text(series), column["categories"]
-    place = {kind: j for j, kind in enumerate(kinds)}
-    out = np.zeros((len(text), len(kinds)))
-    for i, value in enumerate(text.tolist()):
-        if value in place:  # a category never seen has no column of its own: all zeros
-            out[i, place[value]] = 1
-    return out, [f"{column['name']}={kind}" for kind in kinds]
-
-
-def _dates(series, column, where):
-    times = pd.to_datetime(series, errors="coerce")
-    times = times.fillna(times.dropna().median() if times.notna().any() else pd.Timestamp(0))
-    angle = 2 * np.pi * times.dt.day_of_year.to_numpy() / 365.25
-    week = 2 * np.pi * times.dt.day_of_week.to_numpy() / 7
-    years = times.dt.year.to_numpy() - 2000 + times.dt.day_of_year.to_numpy() / 365.25
-    block = np.column_stack([years / 10, np.sin(angle), np.cos(angle), np.sin(week), np.cos(week)])
-    words = ("decades", "season (sine)", "season (cosine)", "weekday (sine)", "weekday (cosine)")
-    return block, [f"{column['name']}: {w}" for w in words]
-
-
-def _words(series, column, where):
-    # Hashed, so that new tables need no vocabulary: nothing but the name has to be stored.
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    table = HashingVectorizer(n_features=256, alternate_sign=True, norm="l2", lowercase=True)
-    block = table.transform(as_text(series).tolist()).toarray()
-    return block, [f"{column['name']}: words {j}" for j in range(256)]
-
-
-_ENCODERS = {"category": _one_hot, "date": _dates, "text": _words}

@@ -12,6 +12,7 @@ from fewfold import artifacts
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.labelling.choosing import FoldPlan, make_folds, too_few
 from fewfold.labelling.intake import Intake
+from fewfold.labelling.sizes import MANY_ROWS
 
 IMPORTED = "imported"
 NAME = "table"  # of the dataset in the config: no published one may have it
@@ -31,6 +32,7 @@ CANDIDATES = {
     ],
     "regression": ["multimanifold_global", "knn"],
 }
+FEW_ROWS = ("atlas",)  # left out of many rows: charts are found by rounds of graph cuts
 IMAGE_METHOD = "image_diffusion"
 OTHERS = {
     "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", IMAGE_METHOD],
@@ -80,7 +82,7 @@ def methods_to_compare(task, n_rows, n_labels, image_shape, asked=None) -> list[
             if name == IMAGE_METHOD and image_shape is None:
                 raise InputError(f"--methods {name} needs --image-shape, for example 28 28.")
         return list(dict.fromkeys(asked))
-    names = list(CANDIDATES[task])
+    names = [m for m in CANDIDATES[task] if m not in FEW_ROWS or n_rows <= MANY_ROWS]
     if task == "classification" and image_shape is not None:
         names.insert(0, IMAGE_METHOD)
     return names
@@ -134,6 +136,10 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         # Few labels per graph step: a narrower neighbourhood suits spreading.
         config.setdefault("graphs", {})["near"] = {"n_neighbors": 5}
         config["methods"]["spreading"]["graph"] = "near"
+    if intake.X.shape[0] > MANY_ROWS and not hasattr(intake.X, "tocsr"):
+        graphs = config.setdefault("graphs", {})
+        for graph in {"euclidean", *graphs}:
+            graphs.setdefault(graph, {})["method"] = "approximate"
     if image_shape is not None:
         from fewfold.diffusion import image_graph_settings
 
