@@ -8,38 +8,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
+from fewfold.folds import deal_folds
+from fewfold.pairs import nearest_squared, row_blocks, squared_distances
 
-# Rows predicted at once: the table of distances stays near 64 MB.
-_BLOCK_FLOATS = 2**23
-
-
-def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances between rows, never negative.
-
-    Parameters
-    ----------
-    A : array or sparse array of shape (n_a, n_features)
-    B : array or sparse array of shape (n_b, n_features)
-
-    Returns
-    -------
-    d2 : ndarray of shape (n_a, n_b)
-
-    Examples
-    --------
-    >>> squared_distances(np.array([[0.0], [3.0]]), np.array([[1.0]])).tolist()
-    [[1.0], [4.0]]
-    """
-    from scipy import sparse
-
-    if not sparse.issparse(A) and A.shape[1] <= 32:
-        from scipy.spatial.distance import cdist
-
-        # Differences first: exact for close rows, where the product formula loses digits.
-        return cdist(A, B, "sqeuclidean")
-    from sklearn.metrics import euclidean_distances
-
-    return euclidean_distances(A, B, squared=True)
+# Standard errors within which two bandwidths count as equally good.
+_EQUAL_ERRORS = 0.5
 
 
 def nadaraya_watson(d2: np.ndarray, y: np.ndarray, bandwidth: float) -> np.ndarray:
@@ -91,91 +64,18 @@ def bandwidth_grid(d2: np.ndarray, n_bandwidths: int = 20) -> np.ndarray:
     largest = d2.max(initial=0.0)
     if largest == 0:
         return np.array([1.0])
-    others = np.where(d2 > 0, d2, np.inf)
-    nearest = others.min(axis=1)
-    low = np.sqrt(np.median(nearest[np.isfinite(nearest)])) / 4
+    low = np.sqrt(nearest_squared(d2)) / 4
     return np.geomspace(low, np.sqrt(largest), n_bandwidths)
-
-
-def fold_of(n_samples: int, n_folds: int, rng) -> np.ndarray:
-    """Deal samples to folds of equal size at random.
-
-    Parameters
-    ----------
-    n_samples, n_folds : int
-    rng : RandomState
-
-    Returns
-    -------
-    fold : ndarray of shape (n_samples,), int
-
-    Examples
-    --------
-    >>> from sklearn.utils import check_random_state
-    >>> np.bincount(fold_of(7, 3, check_random_state(0))).tolist()
-    [3, 2, 2]
-    """
-    return rng.permutation(n_samples) % n_folds
-
-
-def repeats_for(n_samples: int, n_repeats: int | str = "auto") -> int:
-    """How often to deal the folds: with a dozen samples one deal decides little.
-
-    Parameters
-    ----------
-    n_samples : int
-    n_repeats : int or "auto"
-        "auto" holds out about a hundred samples in all: ten deals of 10, one from 100 on.
-
-    Returns
-    -------
-    n_repeats : int
-
-    Examples
-    --------
-    >>> [repeats_for(n) for n in (5, 12, 20, 640)], repeats_for(20, 2)
-    ([10, 9, 5, 1], 2)
-    """
-    if n_repeats == "auto":
-        return int(np.clip(np.ceil(100 / n_samples), 1, 10))
-    if isinstance(n_repeats, (str, bool)) or int(n_repeats) != n_repeats or n_repeats < 1:
-        raise InputError(
-            f"n_repeats={n_repeats!r} is not allowed. Give 'auto' or a whole number of at least 1."
-        )
-    return int(n_repeats)
-
-
-def deal_folds(n_samples: int, n_folds: int, n_repeats: int | str, rng) -> list[np.ndarray]:
-    """Deal samples to folds, several times where they are few.
-
-    Parameters
-    ----------
-    n_samples, n_folds : int
-        With at most as many samples as folds each is left out once, and once is enough.
-    n_repeats : int or "auto"
-        See :func:`repeats_for`.
-    rng : RandomState
-
-    Returns
-    -------
-    folds : list of ndarray of shape (n_samples,), int
-
-    Examples
-    --------
-    >>> from sklearn.utils import check_random_state
-    >>> len(deal_folds(20, 5, "auto", check_random_state(0)))
-    5
-    """
-    repeats = repeats_for(n_samples, n_repeats)
-    if n_samples <= n_folds:
-        return [np.arange(n_samples)]
-    return [fold_of(n_samples, n_folds, rng) for _ in range(repeats)]
 
 
 def choose_bandwidth(
     d2: np.ndarray, y: np.ndarray, bandwidths: np.ndarray, folds: list[np.ndarray]
 ) -> tuple[float, np.ndarray]:
-    """Choose the bandwidth of least cross-validated squared error.
+    """Choose a bandwidth by its cross-validated squared error.
+
+    Bandwidths whose errors exceed the least by less than half a standard error (of the difference,
+    sample by sample) count as equal; of those the one nearest to the typical distance between
+    neighbours is taken. With a dozen samples the least alone is often an accident.
 
     Parameters
     ----------
@@ -188,21 +88,30 @@ def choose_bandwidth(
     Returns
     -------
     bandwidth : float
-        The largest of the best ones: the smoothest.
     errors : ndarray of shape (n_bandwidths,)
         Mean squared error of each.
+
+    Examples
+    --------
+    >>> d2 = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]])
+    >>> choose_bandwidth(d2, np.zeros(3), np.array([0.1, 0.9, 5.0]), [np.arange(3)])[0]
+    0.9
     """
-    errors = np.zeros(len(bandwidths))
+    squared = np.zeros((len(bandwidths), len(y)))
     for fold in folds:
         for held_out in np.unique(fold):
             test, train = fold == held_out, fold != held_out
             block = d2[np.ix_(test, train)]
             for i, bandwidth in enumerate(bandwidths):
                 values = nadaraya_watson(block, y[train], bandwidth)
-                errors[i] += ((values - y[test]) ** 2).sum()
-    errors /= len(y) * len(folds)
-    best = np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[-1]
-    return float(bandwidths[best]), errors
+                squared[i, test] += (values - y[test]) ** 2
+    squared /= len(folds)
+    errors = squared.mean(axis=1)
+    best = errors.argmin()
+    spread = (squared - squared[best]).std(axis=1, ddof=1) / np.sqrt(len(y))
+    equal = np.flatnonzero(errors <= errors[best] * (1 + 1e-12) + _EQUAL_ERRORS * spread)
+    offset = np.abs(np.log(bandwidths[equal] ** 2 / nearest_squared(d2)))
+    return float(bandwidths[equal[offset.argmin()]]), errors
 
 
 class KernelRegressor(RegressorMixin, BaseEstimator):
@@ -306,10 +215,8 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         values = np.empty(X.shape[0])
-        step = max(1, _BLOCK_FLOATS // len(self.y_fit_))
-        for start in range(0, len(values), step):
-            d2 = squared_distances(X[start : start + step], self.X_fit_)
-            values[start : start + step] = nadaraya_watson(d2, self.y_fit_, self.bandwidth_)
+        for rows, d2 in row_blocks(X, self.X_fit_):
+            values[rows] = nadaraya_watson(d2, self.y_fit_, self.bandwidth_)
         return values
 
     def __sklearn_tags__(self):

@@ -16,7 +16,8 @@ from fewfold.exceptions import ConfigError, InputError
 from fewfold.multimanifold import PartitionSettings, partition
 from fewfold.multimanifold.adapter import fit_predict, make_learner
 from fewfold.multimanifold.decision import decision_sets, labelled_sets
-from fewfold.multimanifold.learners import TunedSVC, fit_parts, predict_parts
+from fewfold.multimanifold.learners import fit_parts, predict_parts
+from fewfold.multimanifold.tuned_svm import TunedSVC
 from fewfold.training import Inputs
 
 SMALL_GRID = TunedSVC(gammas=(0.25, 1.0), penalties=(1.0, 100.0))

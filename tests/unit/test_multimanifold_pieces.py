@@ -341,3 +341,40 @@ def test_candidates_are_ranked_by_the_metric_of_their_own_point():
         d2 = np.einsum("ij,jk,ik->i", offset, np.linalg.inv(S[i]), offset)
         expected = sorted(np.flatnonzero(allowed[i]), key=lambda j, d2=d2: d2[j])[:3]
         assert columns[rows == i].tolist() == expected
+
+
+# --- choices among restarts, covers and settings ----------------------------------------------
+
+
+def test_restarts_are_ranked_by_the_score_given():
+    V = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    free = np.zeros(6, bool)
+    by_distance = constrained_kmeans(V, 2, free, n_restarts=20).part
+    by_score = constrained_kmeans(V, 2, free, n_restarts=20, score=lambda p: p[2] != p[0]).part
+    assert by_distance[2] == by_distance[4] and by_score[2] == by_score[0] != by_score[4]
+
+
+def test_a_cover_that_cuts_through_a_dense_region_is_not_chosen():
+    from types import SimpleNamespace
+
+    from fewfold.multimanifold.consensus import consensus
+
+    Z = np.arange(100.0)[:, None]
+    cuts = ((30, 0.1), (48, 0.9), (70, 0.11))  # the middle one agrees most with the others
+    found = [
+        SimpleNamespace(points=Z, part=(Z[:, 0] >= at).astype(int), ratio_cut=cut)
+        for at, cut in cuts
+    ]
+    assert consensus(Z, found)[0] != 1
+    for one in found:
+        one.ratio_cut = 0.1
+    assert consensus(Z, found)[0] == 1
+
+
+def test_the_neutral_kernel_follows_the_nearest_point():
+    from fewfold.multimanifold.tuned_svm import choose_setting
+
+    equal = np.zeros((3, 2))
+    assert choose_setting(equal, (0.1, 1.0, 10.0), 12, neutral=8.0) == (2, 1)
+    worse = np.array([[0.0, 0.0], [0.0, 0.0], [0.1, 0.13]])  # 1.2 and 1.56 of 12 points
+    assert choose_setting(worse, (0.1, 1.0, 10.0), 12, neutral=8.0) == (2, 0)

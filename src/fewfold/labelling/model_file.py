@@ -203,8 +203,8 @@ class Model:
     def _svm(self, X_new, targets, details):
         from sklearn.svm import SVC
 
-        from fewfold.kernel_regression import squared_distances
         from fewfold.learners import _columns, scores_to_proba, spread_over_classes
+        from fewfold.pairs import squared_distances
 
         X, new = np.asarray(self.X, dtype=float), np.asarray(X_new, dtype=float)
         gamma = details["gamma"]

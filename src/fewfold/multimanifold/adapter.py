@@ -44,7 +44,7 @@ def make_learner(name: str, task: str, seed: int):
             f"learner={name!r} is not one for {task}. Choose one of auto, {', '.join(allowed)}."
         )
     if name == "svm":
-        from fewfold.multimanifold.learners import TunedSVC
+        from fewfold.multimanifold.tuned_svm import TunedSVC
 
         return TunedSVC(random_state=seed)
     if name == "kernel":

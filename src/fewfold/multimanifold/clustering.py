@@ -116,6 +116,7 @@ def constrained_kmeans(
     n_restarts: int = 10,
     max_iterations: int = 100,
     random_state: int | np.random.Generator = 0,
+    score=None,
 ) -> Clustering:
     """Cluster with a least number of labelled and unlabelled points in each part.
 
@@ -127,10 +128,13 @@ def constrained_kmeans(
     min_labelled, min_unlabelled : int
         The bounds a and b; each times n_parts is at most the number of such points.
     n_restarts : int
-        Starts by k-means++; the lowest objective is kept.
+        Starts by k-means++; the lowest score is kept.
     max_iterations : int
         Most assignments per start; each lowers the objective or ends the run.
     random_state : int or Generator
+    score : callable, optional
+        Takes the parts of a start and returns a number, the lower the better; without it the
+        sum of squared distances.
 
     Returns
     -------
@@ -145,12 +149,13 @@ def constrained_kmeans(
     True
     """
     rng = np.random.default_rng(random_state)
-    best = None
+    best, lowest = None, np.inf
     for _ in range(n_restarts):
         centers = plusplus_centers(V, n_parts, rng)
         found = _lloyd(V, centers, labelled, min_labelled, min_unlabelled, max_iterations)
-        if best is None or found.objective < best.objective * (1 - 1e-12):
-            best = found
+        value = found.objective if score is None else score(found.part)
+        if best is None or value < lowest * (1 - 1e-12):
+            best, lowest = found, value
     return best
 
 

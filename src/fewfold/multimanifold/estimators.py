@@ -13,14 +13,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from fewfold.exceptions import InputError
 from fewfold.kernel_regression import KernelRegressor
 from fewfold.multimanifold.decision import CELLS, decision_sets, labelled_sets
-from fewfold.multimanifold.learners import (
-    TunedSVC,
-    class_scores,
-    fit_parts,
-    predict_parts,
-)
+from fewfold.multimanifold.learners import class_scores, fit_parts, predict_parts
 from fewfold.multimanifold.named_graph import resolve_graph
 from fewfold.multimanifold.partition import PartitionSettings, partition
+from fewfold.multimanifold.tuned_svm import TunedSVC
 
 
 class _MultiManifold(BaseEstimator):

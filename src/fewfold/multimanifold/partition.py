@@ -11,56 +11,18 @@ from scipy import sparse
 from fewfold.exceptions import InputError
 from fewfold.multimanifold import covariances as cov
 from fewfold.multimanifold.clustering import constrained_kmeans, cut_value, ratio_cut_embedding
+from fewfold.multimanifold.consensus import consensus
 from fewfold.multimanifold.cover import greedy_cover, starting_points
-from fewfold.multimanifold.decision import refined_parts, voronoi_parts
+from fewfold.multimanifold.decision import refined_parts
 from fewfold.multimanifold.hellinger import hellinger_graph
 from fewfold.multimanifold.named_graph import contract
-from fewfold.multimanifold.rules import Bounds, default_degree, default_neighborhood, resolve_bounds
-
-
-@dataclass(frozen=True)
-class PartitionSettings:
-    """Settings of :func:`partition`; "auto" follows the paper's rules.
-
-    Attributes
-    ----------
-    n_parts, min_labelled, min_unlabelled : int or "auto"
-        Number of decision sets and the least number of points of each kind in one.
-    n_neighbors : int or "auto"
-        Size of the neighbourhoods of covariances and cover, ``floor(3 log M)``.
-    degree : int or "auto"
-        Mahalanobis neighbours of a point in the graph, ``floor(1.5 log(m + n))``.
-    sigma : float
-        Bandwidth of the Hellinger weights.
-    ridge : float or "auto"
-        Share of the mean variance added to each covariance; 0.01 up to 4 dimensions, else 0.3.
-    cell_ridge : float or "auto"
-        The same for the Gaussians of the decision sets; 1e-6 up to 4 dimensions, else ``ridge``.
-    n_components : int, "auto" or None
-        Principal components in which the geometry is read.
-    n_refits : int
-        Times a neighbourhood is chosen again along its own covariance; 0 as in the paper.
-    n_covers : int
-        Covers tried, from different starts; the one the others agree with most is kept.
-    n_restarts : int
-        Starts of the constrained k-means.
-    unit_weights : bool
-        Ignore the Hellinger distances (for comparison).
-    """
-
-    n_parts: int | str = "auto"
-    min_labelled: int | str = "auto"
-    min_unlabelled: int | str = "auto"
-    n_neighbors: int | str = "auto"
-    degree: int | str = "auto"
-    sigma: float = 0.2
-    ridge: float | str = "auto"
-    cell_ridge: float | str = "auto"
-    n_components: int | str | None = "auto"
-    n_refits: int = 15
-    n_covers: int = 3
-    n_restarts: int = 10
-    unit_weights: bool = False
+from fewfold.multimanifold.rules import (
+    Bounds,
+    PartitionSettings,
+    default_degree,
+    default_neighborhood,
+    resolve_bounds,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +263,8 @@ def _one_partition(Z, labelled, path, settings, graph, random_state, clock):
         bounds.min_unlabelled,
         n_restarts=settings.n_restarts,
         random_state=random_state,
+        # k-means stands in for the ratio cut: of its local optima take the one that cuts least.
+        score=lambda part: cut_value(W, part),
     )
     clock("kmeans")
     cut = cut_value(W, clustering.part)
@@ -346,36 +310,3 @@ def _whole(Z, kept, is_labelled, bounds):
     single = Bounds(1, 0, 0, bounds.notes)
     part = np.zeros(len(kept), np.int64)
     return Partition(kept, part, is_labelled, Z[kept], None, empty, single, 0.0)
-
-
-def consensus(Z: np.ndarray, partitions: list[Partition]) -> tuple[int, float]:
-    """Choose the partition that the others agree with most.
-
-    Where a walk starts decides which points are kept, and sometimes where the graph is cut. Each
-    partition is carried to all points by its Voronoi cells; the one with the largest mean
-    adjusted Rand index with the others is chosen, on a tie the one with the smaller ratio cut.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_features)
-    partitions : list of Partition
-
-    Returns
-    -------
-    index : int
-    agreement : float
-        Its mean index; 1 for a single partition.
-    """
-    if len(partitions) == 1:
-        return 0, 1.0
-    from sklearn.metrics import adjusted_rand_score
-
-    spread = [voronoi_parts(p.points, p.part, Z) for p in partitions]
-    n = len(partitions)
-    agree = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            agree[i, j] = agree[j, i] = adjusted_rand_score(spread[i], spread[j])
-    mean = agree.sum(axis=1) / (n - 1)
-    order = sorted(range(n), key=lambda i: (-round(mean[i], 9), partitions[i].ratio_cut))
-    return order[0], float(mean[order[0]])

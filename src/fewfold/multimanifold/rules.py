@@ -1,4 +1,4 @@
-"""The paper's rules for the number of parts, the neighbourhoods and the bounds."""
+"""Settings of the partition, and the paper's rules for what is left to them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,51 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fewfold.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """Settings of :func:`fewfold.multimanifold.partition`; "auto" follows the paper's rules.
+
+    Attributes
+    ----------
+    n_parts, min_labelled, min_unlabelled : int or "auto"
+        Number of decision sets and the least number of points of each kind in one.
+    n_neighbors : int or "auto"
+        Size of the neighbourhoods of covariances and cover, ``floor(3 log M)``.
+    degree : int or "auto"
+        Mahalanobis neighbours of a point in the graph, ``floor(1.5 log(m + n))``.
+    sigma : float
+        Bandwidth of the Hellinger weights.
+    ridge : float or "auto"
+        Share of the mean variance added to each covariance; 0.01 up to 4 dimensions, else 0.3.
+    cell_ridge : float or "auto"
+        The same for the Gaussians of the decision sets; 1e-6 up to 4 dimensions, else ``ridge``.
+    n_components : int, "auto" or None
+        Principal components in which the geometry is read.
+    n_refits : int
+        Times a neighbourhood is chosen again along its own covariance; 0 as in the paper.
+    n_covers : int
+        Covers tried, from different starts; the one the others agree with most is kept.
+    n_restarts : int
+        Starts of the constrained k-means.
+    unit_weights : bool
+        Ignore the Hellinger distances (for comparison).
+    """
+
+    n_parts: int | str = "auto"
+    min_labelled: int | str = "auto"
+    min_unlabelled: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    degree: int | str = "auto"
+    sigma: float = 0.2
+    ridge: float | str = "auto"
+    cell_ridge: float | str = "auto"
+    n_components: int | str | None = "auto"
+    n_refits: int = 15
+    n_covers: int = 3
+    n_restarts: int = 10
+    unit_weights: bool = False
 
 
 @dataclass(frozen=True)
