@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
-# Random probes and Lanczos steps of the spectrum estimate: the count below a cut has a relative
+# Random probes of the spectrum estimate: the count below a cut has a relative
 # error near sqrt(2 / (8 count)), which the later convergence checks forgive.
 _PROBES = 8
-_PROBE_STEPS = 60
 
 
 def thread_count(n_jobs: int | None = None) -> int:
@@ -74,9 +74,12 @@ class BlockOperator:
     def product(self, Y: np.ndarray) -> np.ndarray:
         """Return ``A @ Y`` for a C-ordered block of float32 or float64."""
         out = np.zeros_like(Y)
-        with ThreadPoolExecutor(len(self._ranges)) as pool:
+        with self._pool() as pool:
             self._step(pool, Y, out, 1.0, 0.0, 0.0)
         return out
+
+    def _pool(self):
+        return ThreadPoolExecutor(len(self._ranges)) if len(self._ranges) > 1 else nullcontext()
 
     def filtered(self, Y: np.ndarray, degree: int, cut: float, top: float) -> np.ndarray:
         """Return ``T(A) Y``, T the Chebyshev polynomial that is at most 1 on [cut, top].
@@ -85,7 +88,7 @@ class BlockOperator:
         """
         half, middle = (top - cut) / 2, (top + cut) / 2
         before, now = Y.copy(), np.zeros_like(Y)
-        with ThreadPoolExecutor(len(self._ranges)) as pool:
+        with self._pool() as pool:
             self._step(pool, before, now, -1 / half, middle / half, 0.0)
             for _ in range(degree - 1):
                 self._step(pool, now, before, -2 / half, 2 * middle / half, 1.0)
@@ -93,8 +96,10 @@ class BlockOperator:
         return now
 
 
-def spectrum_sketch(op: BlockOperator, rng: np.random.Generator):
+def spectrum_sketch(op: BlockOperator, rng: np.random.Generator, steps: int = 60):
     """Estimate how eigenvalues are spread, by Lanczos from a few random vectors.
+
+    The ends of the spectrum show after few steps, so 30 do where few vectors are wanted.
 
     Returns
     -------
@@ -104,7 +109,7 @@ def spectrum_sketch(op: BlockOperator, rng: np.random.Generator):
         An upper bound of the largest eigenvalue (Lanczos value plus its residual).
     """
     n = op.shape[0]
-    steps = min(_PROBE_STEPS, n - 1)
+    steps = min(steps, n - 1)
     q = rng.choice(np.array([-1, 1], np.float32), (n, _PROBES)) / np.float32(np.sqrt(n))
     before, beta = np.zeros_like(q), np.zeros(_PROBES, np.float32)
     diagonal, off = np.zeros((steps, _PROBES)), np.zeros((steps, _PROBES))
@@ -113,7 +118,8 @@ def spectrum_sketch(op: BlockOperator, rng: np.random.Generator):
         z -= beta * before
         diagonal[s] = np.einsum("ij,ij->j", z, q)
         z -= diagonal[s].astype(np.float32) * q
-        beta = np.maximum(np.linalg.norm(z, axis=0), np.float32(1e-20))
+        squares = np.einsum("ij,ij->j", z, z)
+        beta = np.maximum(np.sqrt(squares), np.float32(1e-20))
         off[s] = beta
         before, q = q, z / beta
     values, weights, top = [], [], 0.0

@@ -41,7 +41,7 @@ class KrylovSpace:
         self.op, self.wanted, self.tol, self.rng = op, wanted, tol, rng
         self.kernel, self.kernel_t = kernel, kernel.T.tocsr()
         n, null = kernel.shape
-        values, counts, top = spectrum_sketch(op, rng)
+        values, counts, top = spectrum_sketch(op, rng, steps=30 if wanted <= 40 else 60)
         # A little room: eigenvalues above `top` would be lifted together with the wanted ones.
         self.top = 1.01 * top
         self.cut = float(np.interp(_CUT_SHARE * wanted + 8 + null, counts, values))
@@ -202,9 +202,10 @@ def _unit_block(Z):
 
     Directions lost to rounding come out as noise of unit length, which serves as a new start.
     """
-    norms = np.linalg.norm(Z, axis=0).astype(np.float64)
+    gram = (Z.T @ Z).astype(np.float64)
+    norms = np.sqrt(np.diag(gram))
     norms[norms == 0] = 1
-    gram = (Z.T @ Z).astype(np.float64) / np.outer(norms, norms)
+    gram /= np.outer(norms, norms)
     s, U = np.linalg.eigh((gram + gram.T) / 2)
     s = np.sqrt(np.maximum(s, s[-1] * np.finfo(Z.dtype).eps))
     forward = (U / s) / norms[:, None]

@@ -198,6 +198,18 @@ def test_bad_arguments():
         smallest_eigenpairs(laplacian(ring(30_000)), 10_000)
 
 
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 31, 32, 61])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_product_of_any_width_with_empty_rows(dtype, width):
+    rng = np.random.default_rng(width)
+    A = sparse.random_array((90, 90), density=0.05, rng=rng, format="csr")
+    A = sparse.csr_array(sparse.block_diag([A, sparse.csr_array((3, 3))]))
+    assert np.diff(A.indptr).min() == 0
+    Y = rng.standard_normal((93, width)).astype(dtype)
+    atol = 1e-5 if dtype == "float32" else 1e-13
+    np.testing.assert_allclose(BlockOperator(A, n_jobs=2).product(Y), A @ Y, atol=atol)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_block_products_and_filter(dtype):
     A = laplacian(random_graph(300), "symmetric")
