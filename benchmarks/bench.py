@@ -32,6 +32,8 @@ COLUMNS = ["row", "contender", "repeat", "threads", "wall_s", "cpu_s", "ready_cp
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                     "NUMBA_NUM_THREADS")  # fmt: skip
 NEEDS = {"pynndescent": "pynndescent", "k-means-constrained": "k_means_constrained"}
+# Compiles for most of a minute in every process: `full` only.
+SLOW_TO_COMPILE = ("pynndescent",)
 # Share of a committed ratio that may be lost before the check fails.
 ALLOWED_LOSS = 0.40
 
@@ -113,7 +115,9 @@ def child(arguments, flag, threads):
     return done.stdout
 
 
-def is_installed(contender):
+def takes_part(contender, mode):
+    if mode == "quick" and contender in SLOW_TO_COMPILE:
+        return False
     return importlib.util.find_spec(NEEDS.get(contender, "numpy")) is not None
 
 
@@ -122,7 +126,7 @@ def run_row(row, mode, folder, repeats, threads, patience_s):
     from speed_rows import ROWS
 
     path = prepare(row, mode, folder, threads)
-    contenders = [c for c in ROWS[row].contenders if is_installed(c)]
+    contenders = [c for c in ROWS[row].contenders if takes_part(c, mode)]
     slow = set()
     for repeat in range(repeats):
         for contender in contenders:

@@ -46,7 +46,7 @@ def test_measuring_some_rows_keeps_the_others(bench, tmp_path):
 
 
 def test_a_measurement_counts_the_work_and_its_memory(bench, tmp_path):
-    from speed_rows import cluster_input
+    from learner_rows import cluster_input
 
     path = tmp_path / "input.npz"
     np.savez(path, **cluster_input(400, 3))
@@ -69,10 +69,10 @@ def test_every_row_has_us_and_a_peer_and_quick_needs_no_download(bench):
 
 
 def test_exact_and_peer_gradients_follow_their_formulas(bench):
-    import speed_rows
+    import learner_rows
 
-    data = speed_rows.embedding_input(60, 3)
-    for contender in (speed_rows.our_gradient, speed_rows.sklearn_gradient):
+    data = learner_rows.embedding_input(60, 3)
+    for contender in (learner_rows.our_gradient, learner_rows.sklearn_gradient):
         work, judge = contender(data)
         assert judge(work()) < 1e-5
 
