@@ -127,8 +127,22 @@ def accuracy_tables():
         )
         trials = {r["trials"] for r in here if r["ours"]}
         parts.append(f"### {title} ({' or '.join(sorted(trials))} draws)\n\n"
-                     + table(["labels", *map(str, budgets)], lines))  # fmt: skip
-    return "\n\n".join(parts)
+                     + table(["labels", *map(str, budgets)], lines)
+                     + left_out(dataset, ours))  # fmt: skip
+    return "\n\n".join(parts) or "Not measured yet."
+
+
+def left_out(dataset, ours):
+    """Say which of our methods are not in a table, and why, in the words of the config."""
+    import yaml
+
+    settings = yaml.safe_load((HERE.parent / "config/benchmark.yaml").read_text(encoding="utf-8"))
+    reasons = [
+        f"{method} ({reason})"
+        for method, reason in settings["datasets"][dataset].get("skip", {}).items()
+        if not method.startswith(("small_", "cosine_")) and method not in ours
+    ]
+    return f"\n\nLeft out: {', '.join(reasons)}." if reasons else ""
 
 
 def cell(record):
@@ -159,11 +173,15 @@ def startup_table():
     return table(["fresh process", "CPU s, median", "slow libraries loaded"], rows)
 
 
-def write():
+def render():
     text = (HERE / "page.md").read_text(encoding="utf-8")
     for name, make in {
         "FULL": lambda: speed_table("full"), "QUICK": lambda: speed_table("quick"),
         "ACCURACY": accuracy_tables, "STARTUP": startup_table,
     }.items():  # fmt: skip
         text = text.replace(f"<!-- {name} -->", make())
-    PAGE.write_text(text, encoding="utf-8")
+    return text
+
+
+def write():
+    PAGE.write_text(render(), encoding="utf-8")

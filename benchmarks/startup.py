@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from statistics import median
 
@@ -49,6 +51,27 @@ def targets():
     yield from ((f"import {name}", name) for name in peers)
 
 
+def workflow_commands(folder):
+    """Yield what Snakemake itself costs: its import, and the plan of the default config."""
+    root = HERE.parent
+    snakemake = [sys.executable, "-m", "snakemake"]
+    plan = ["--snakefile", str(root / "Snakefile"), "--directory", folder, "--cores", "1",
+            "--workflow-profile", str(root / "workflow/profiles/default")]  # fmt: skip
+    yield "snakemake --version", [*snakemake, "--version"]
+    yield "dry run of the default config", [*snakemake, *plan, "--dry-run", "--quiet", "all"]
+
+
+def command_cost(command, repeats):
+    """Return median CPU seconds of a command with its children."""
+    seconds = []
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return median(seconds)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
@@ -66,6 +89,11 @@ def main():
                 continue
             writer.writerow([title, f"{seconds:.3f}", " ".join(loaded)])
             print(f"{title:32s} {seconds:.3f} s CPU  {' '.join(loaded)}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            for title, command in workflow_commands(folder):
+                seconds = command_cost(command, repeats)
+                writer.writerow([title, f"{seconds:.3f}", ""])
+                print(f"{title:32s} {seconds:.3f} s CPU", flush=True)
 
 
 if __name__ == "__main__":
