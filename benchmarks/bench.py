@@ -2,11 +2,12 @@
 
     python benchmarks/bench.py quick [--check]          no download; a few minutes
     python benchmarks/bench.py full [--only row ...]    needs MNIST (FEWFOLD_MIRROR or network)
+    python benchmarks/bench.py losses                   sizes at which a peer wins
     python benchmarks/bench.py page                     docs/benchmarks.md from the stored results
 
-Results: benchmarks/results/{quick,full}.csv, one line per process. A ratio is the least CPU time
-of the peer over the least of ours. ``--check`` writes nothing: it fails if a ratio has lost more
-than 40 % of the committed one.
+Results: benchmarks/results/{quick,full,losses}.csv, one line per process. A ratio is the least CPU
+time of the peer over the least of ours. ``--check`` writes nothing: it fails if a ratio has lost
+more than 40 % of the committed one.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ def main():
     if sys.argv[1:2] == ["--prepare"]:
         return write_input(*sys.argv[2:5])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("mode", choices=["quick", "full", "page"])
+    parser.add_argument("mode", choices=["quick", "full", "losses", "page"])
     parser.add_argument("--only", nargs="+", help="rows, see speed_rows.py")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)

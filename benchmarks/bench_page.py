@@ -177,6 +177,7 @@ def render():
     text = (HERE / "page.md").read_text(encoding="utf-8")
     for name, make in {
         "FULL": lambda: speed_table("full"), "QUICK": lambda: speed_table("quick"),
+        "LOSSES": lambda: speed_table("losses"),
         "ACCURACY": accuracy_tables, "STARTUP": startup_table,
     }.items():  # fmt: skip
         text = text.replace(f"<!-- {name} -->", make())
