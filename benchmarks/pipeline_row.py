@@ -118,7 +118,7 @@ def rows(Row, ours):
     return {
         f"pipeline_{key}": Row(
             f"the whole pipeline, {words}", "mean error, %", prepare,
-            sizes | ({"quick": {"source": "digits", "n": 1797}} if key == "again" else {}),
+            sizes | ({"losses": {"source": "digits", "n": 1797}} if key == "again" else {}),
             {ours: make(Workflow), "plain scikit-learn script": make(Script)},
         )
         for key, words, make in (
