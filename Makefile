@@ -55,9 +55,12 @@ $(PEERS): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
 	@touch $(PEERS)
 
-bench: $(PEERS)  ## time fewfold beside its peers on MNIST (an hour), and write docs/benchmarks.md
+bench: $(PEERS)  ## measure fewfold beside its peers on MNIST and others (hours), and write docs/benchmarks.md
 	@$(BIN)/python benchmarks/startup.py
-	@$(BIN)/python benchmarks/bench.py full
+	@for mode in quick full losses; do $(BIN)/python benchmarks/bench.py $$mode || exit 1; done
+	@$(BIN)/fewfold run --cores $(CORES) --configfile config/benchmark.yaml --out results/benchmark
+	@$(BIN)/python benchmarks/accuracy.py results/benchmark
+	@$(BIN)/python benchmarks/bench.py page
 
 bench-quick: $(READY)  ## the same on small data, compared with the committed ratios (minutes)
 	@$(BIN)/python benchmarks/bench.py quick --check

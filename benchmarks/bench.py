@@ -122,12 +122,17 @@ def takes_part(contender, mode):
     return importlib.util.find_spec(NEEDS.get(contender, "numpy")) is not None
 
 
-def run_row(row, mode, folder, repeats, threads, patience_s):
-    """Measure all contenders in turns; yield one dict per process."""
+def present(row, mode):
     from speed_rows import ROWS
 
+    return [c for c in ROWS[row].contenders if takes_part(c, mode)]
+
+
+def run_row(row, mode, folder, repeats, threads, patience_s):
+    """Measure all contenders in turns; yield one dict per process."""
+
     path = prepare(row, mode, folder, threads)
-    contenders = [c for c in ROWS[row].contenders if takes_part(c, mode)]
+    contenders = present(row, mode)
     slow = set()
     for repeat in range(repeats):
         for contender in contenders:
@@ -152,6 +157,9 @@ def run(mode, only, repeats, threads, patience_s):
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         for row in rows:
+            if len(present(row, mode)) < 2:
+                say(f"{row}: no peer is installed")
+                continue
             say(f"{row} ({ROWS[row].sizes[mode]})")
             found += run_row(row, mode, folder, repeats, threads, patience_s)
     say(f"{time.perf_counter() - start:.0f} s in all")

@@ -246,7 +246,7 @@ ROWS = {
     "gradient": Row(
         f"{N_GRADIENTS} exact gradients of an embedding (SNE; t-SNE)",
         "distance from the formula in float64", embedding_input,
-        {"quick": {"n": 1500, "d": 10}, "full": {"n": 5000, "d": 10}},
+        {"quick": {"n": 2500, "d": 10}, "full": {"n": 5000, "d": 10}},
         {OURS: our_gradient, "scikit-learn exact t-SNE": sklearn_gradient},
     ),
     "kernel_svm": Row(
