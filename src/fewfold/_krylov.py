@@ -45,7 +45,7 @@ class KrylovSpace:
         # A little room: eigenvalues above `top` would be lifted together with the wanted ones.
         self.top = 1.01 * top
         self.cut = float(np.interp(_CUT_SHARE * wanted + 8 + null, counts, values))
-        self.cut = min(max(self.cut, 1e-5 * self.top), 0.5 * self.top)
+        self.cut = min(max(self.cut, 1e-5 * self.top), 0.9 * self.top)
         self.degree = int(np.clip(_DEGREE * np.sqrt(self.top / self.cut), 8, 400))
         self.width = min(block_width(wanted), n - null)
         # float32 rounding leaves residuals near 1e-6 of the largest eigenvalue.

@@ -198,6 +198,15 @@ def test_bad_arguments():
         smallest_eigenpairs(laplacian(ring(30_000)), 10_000)
 
 
+def test_a_fifth_of_all_vectors_reaches_past_the_middle_of_the_spectrum():
+    half = sparse.random_array((700, 700), density=0.03, rng=np.random.default_rng(0))
+    L = laplacian(sparse.csr_array(half.maximum(half.T)), "symmetric")
+    pairs = smallest_eigenpairs(L, 139, method="filtered")
+    exact = np.linalg.eigvalsh(L.toarray())
+    assert exact[138] > exact[-1] / 2
+    np.testing.assert_allclose(pairs.eigenvalues, exact[:139], atol=1e-8)
+
+
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 16, 31, 32, 61])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_product_of_any_width_with_empty_rows(dtype, width):
