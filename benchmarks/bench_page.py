@@ -43,6 +43,8 @@ def size_words(size):
 def speed_table(mode):
     """One line per row and peer: ratio, then the least times, memory and quality of both."""
     found = bench.read_results(bench.RESULTS / f"{mode}.csv")
+    if not found:
+        return "Not measured yet."
     lines = []
     for (row, peer), ratio in bench.ratios(found).items():
         if row not in ROWS or mode not in ROWS[row].sizes:
