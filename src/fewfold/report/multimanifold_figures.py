@@ -15,12 +15,19 @@ def _colours(part):
     return np.array(COLOURS)[np.asarray(part) % len(COLOURS)]
 
 
-def _axes(d, size=(6.0, 5.0)):
+def _axes(points):
+    """Axes for points in the plane (the figure as flat as they are) or in space."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.add_subplot(projection="3d" if d == 3 else None)
-    return figure, axes
+    if points.shape[1] == 3:
+        figure = Figure(figsize=(6.0, 5.0), layout="constrained")
+        axes = figure.add_subplot(projection="3d")
+        axes.locator_params(nbins=3)
+        return figure, axes
+    width, height = np.r_[np.ptp(points, axis=0), 1.0][:2] if len(points) else (1.0, 1.0)
+    tall = float(np.clip(5.0 * height / max(width, 1e-12), 1.2, 4.0))
+    figure = Figure(figsize=(6.0, tall + 1.0), layout="constrained")
+    return figure, figure.add_subplot()
 
 
 def _plane_or_space(points):
@@ -52,7 +59,7 @@ def partition_figure(
     rows = np.sort(rng.permutation(X.shape[0])[:n_shown])
     shown = _plane_or_space(partition.projection.apply(X[rows]))
     part = decision_sets(partition, X[rows], cells)
-    figure, axes = _axes(shown.shape[1])
+    figure, axes = _axes(shown)
     for p in range(partition.bounds.n_parts):
         inside = part == p
         axes.scatter(*shown[inside].T, s=4, color=_colours(p), label=f"set {p + 1}")
@@ -60,7 +67,7 @@ def partition_figure(
     colours = _colours(partition.part[partition.labelled])
     axes.scatter(*own.T, s=45, c=colours, edgecolors="black", linewidths=0.8, label="labelled")
     axes.set_aspect("equal")
-    axes.legend(markerscale=1.5, fontsize="small", loc="upper right")
+    figure.legend(loc="outside lower center", ncols=9, markerscale=1.5, fontsize="small")
     axes.set_title(f"{partition.bounds.n_parts} decision sets, {len(partition.kept)} points kept")
     return figure
 
@@ -84,10 +91,10 @@ def graph_figure(partition: Partition, *, n_edges: int = 6000):
     from matplotlib.colors import Normalize
 
     shown = _plane_or_space(partition.points)
-    figure, axes = _axes(shown.shape[1])
+    figure, axes = _axes(shown)
     edges = partition.W.tocoo()
     once = np.flatnonzero(edges.row < edges.col)
-    once = once[np.argsort(edges.data[once], kind="stable")[:n_edges]][::-1]
+    once = once[np.argsort(edges.data[once], kind="stable")[:n_edges]]
     ends = np.stack([shown[edges.row[once]], shown[edges.col[once]]], axis=1)
     style = {"cmap": matplotlib.colormaps["autumn_r"], "norm": Normalize(0, 1), "linewidths": 0.8}
     if shown.shape[1] == 3:
@@ -100,7 +107,7 @@ def graph_figure(partition: Partition, *, n_edges: int = 6000):
     axes.add_collection(lines)
     axes.scatter(*shown.T, s=5, color="0.3")
     axes.set_aspect("equal")
-    figure.colorbar(lines, ax=axes, label="weight exp(-H² / 2σ²)", shrink=0.7)
+    figure.colorbar(lines, ax=axes, label="weight exp(-H² / 2σ²)", shrink=0.9)
     axes.set_title(f"{len(shown)} points, {edges.nnz // 2} edges")
     return figure
 
@@ -126,5 +133,6 @@ def sizes_figure(partition: Partition):
         axes.bar(names, sizes[:, column], color=_colours(np.arange(bounds.n_parts)))
         axes.axhline(bound, color="black", linestyle="--", label=f"least: {bound}")
         axes.set_title(f"{kind} points")
+        axes.margins(y=0.25)  # room for the legend above the bars
         axes.legend(fontsize="small")
     return figure
