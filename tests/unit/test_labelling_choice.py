@@ -16,6 +16,7 @@ from fewfold.labelling.choosing import (
     pick,
     too_few,
 )
+from fewfold.labelling.results import compare
 from fewfold.labelling.voting import combine, held_out_vote
 
 
@@ -75,6 +76,10 @@ def test_the_least_error_is_chosen_and_a_vote_only_if_clearly_better():
     assert pick(np.array([first, first])) == 0
     assert pick(np.array([first, slightly]), vote=1) == 0
     assert pick(np.array([first, slightly, clearly]), vote=2) == 2
+    # A trusted method gives way only to one that is clearly better.
+    assert pick(np.array([first, slightly]), trusted=0) == 0
+    assert pick(np.array([first, clearly]), trusted=0) == 1
+    assert pick(np.array([slightly, first]), trusted=0) == 0
 
 
 def test_expected_loss_is_not_flattered_by_choosing():
@@ -97,6 +102,34 @@ def test_interval_covers_the_truth_as_often_as_it_says():
         assert 0.945 <= np.mean(hits) <= 0.999
     low, high = error_interval(0.0, 50)
     assert low == 0 and 0.05 < high < 0.2
+
+
+def test_the_interval_of_a_chosen_method_covers_its_true_error():
+    """Choose between real methods on 50 draws of few labels; the truth is known from many rows."""
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+
+    methods = {"near": KNeighborsClassifier(1), "nb": GaussianNB(), "centre": NearestCentroid()}
+    hits, stated, true, widths = [], [], [], []
+    for seed in range(50):
+        rng = np.random.default_rng([seed, 3])
+        code = rng.integers(5, size=1560)
+        X = rng.normal(size=(1560, 4)) + 1.6 * np.eye(5)[code][:, :4]
+        y = np.where(np.arange(1560) < 60, code, -1)
+        folds, found = make_folds(y, "classification", seed=seed, n_repeats=1), {}
+        for name, method in methods.items():
+            said = [method.fit(X[t], code[t]).predict(X[:60]) for t in folds.splits]
+            losses = held_out_losses(y, folds.splits, said, "classification")[1]
+            found[name] = {"losses": losses, "seconds": 0.0, "failed": []}
+        comparison = compare(found, "classification", folds.n_folds, seed, n_classes=5)
+        expected = comparison["estimate"]
+        chosen = methods[comparison["chosen"]].fit(X[:60], code[:60])
+        true.append(np.mean(chosen.predict(X[60:]) != code[60:]))
+        hits.append(expected["low"] <= true[-1] <= expected["high"])
+        stated.append(expected["value"])
+        widths.append(expected["high"] - expected["low"])
+    assert sum(hits) >= 44  # 95 % of 50; fewer than 44 would come once in 500 times
+    assert abs(np.mean(stated) - np.mean(true)) < 0.03 and np.mean(widths) < 0.35
 
 
 def test_estimate_for_numbers_is_a_root():

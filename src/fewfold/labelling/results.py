@@ -72,11 +72,12 @@ def compare(found: dict, task: str, n_folds: int, seed: int = 0, n_classes: int 
     # A method that failed somewhere cannot be trusted with the rest; NaN would also win argmin.
     losses[~np.isfinite(losses)] = np.inf if task == "regression" else 1.0
     vote = names.index(VOTE) if VOTE in names else None
-    best = choosing.pick(losses, vote)
+    trusted = names.index(choosing.TRUSTED) if choosing.TRUSTED in names else None
+    best = choosing.pick(losses, vote, trusted)
     means = losses.mean(axis=1)
     order = np.argsort(means, kind="stable")
     others = [names[i] for i in order if i != best]
-    expected = choosing.estimate(losses, best, vote, task, n_folds, seed, n_classes)
+    expected = choosing.estimate(losses, best, vote, task, n_folds, seed, n_classes, trusted)
     table = []
     for i in order:
         gain = losses[i] - losses[best]

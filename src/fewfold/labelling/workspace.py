@@ -10,7 +10,7 @@ import yaml
 
 from fewfold import artifacts
 from fewfold.exceptions import ArtifactError, InputError
-from fewfold.labelling.choosing import FoldPlan, make_folds, too_few
+from fewfold.labelling.choosing import TRUSTED, FoldPlan, make_folds, too_few
 from fewfold.labelling.intake import Intake
 from fewfold.labelling.sizes import MANY_ROWS
 
@@ -33,7 +33,7 @@ CANDIDATES = {
     "regression": ["multimanifold_global", "knn"],
 }
 FEW_ROWS = ("atlas",)  # left out of many rows: charts are found by rounds of graph cuts
-IMAGE_METHOD = "image_diffusion"
+IMAGE_METHOD = TRUSTED
 OTHERS = {
     "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", IMAGE_METHOD],
     "regression": ["multimanifold"],
