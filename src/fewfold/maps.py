@@ -21,36 +21,48 @@ def map_rows(X, *, n_shown: int = 2000, random_state: int = 0) -> tuple[np.ndarr
     rng = np.random.default_rng(random_state)
     shown = np.sort(rng.permutation(n)[:n_shown])
     rows = X[shown]
-    if d <= 3 and sparse.issparse(rows):
-        rows = rows.toarray()
     if d == 1:
+        rows = rows.toarray() if sparse.issparse(rows) else rows
         positions = np.column_stack([rows[:, 0], rng.normal(size=len(shown))])
-    elif d == 2:
-        positions = rows
-    elif d == 3:
-        positions = np.column_stack(
-            [rows[:, 0] - 0.35 * rows[:, 1], rows[:, 2] - 0.5 * rows[:, 1]]
-        )  # fmt: skip
     else:
-        positions = _tsne(rows, random_state)
+        positions = _as_they_are(rows) if d <= 3 else _tsne(rows, random_state)
     return shown, np.asarray(positions, dtype=np.float32)
 
 
-def add_rows(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
-    """Add rows (labelled ones, say) to a map: each goes amid its nearest rows that are shown.
+def _as_they_are(rows):
+    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    if rows.shape[1] == 2:
+        return rows
+    return np.column_stack([rows[:, 0] - 0.35 * rows[:, 1], rows[:, 2] - 0.5 * rows[:, 1]])
 
-    So the map itself is made without labels, and a new label does not draw it anew.
+
+def add_rows(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
+    """Add rows to a map: each goes amid its three nearest rows that are shown, by their nearness.
+
+    So the map itself is made of some rows, without labels: a new label does not draw it anew.
+
+    Examples
+    --------
+    >>> X = np.arange(5.0)[:, None] * np.ones(4)
+    >>> shown, places = add_rows(X, np.array([0, 4]), np.array([[0.0, 0], [4, 0]]), np.array([1]))
+    >>> shown.tolist(), places.round(2).tolist()
+    ([0, 1, 4], [[0.0, 0.0], [1.0, 0.0], [4.0, 0.0]])
     """
     from fewfold.graph.neighbors import nearest_neighbors
 
     rows = np.setdiff1d(rows, shown)
     if not len(rows):
         return shown, positions
-    near = nearest_neighbors(X[shown], min(3, len(shown)), query=X[rows]).indices
-    placed = positions[near].mean(axis=1)
+    if X.shape[1] in (2, 3):
+        placed = _as_they_are(X[rows])
+    else:
+        found = nearest_neighbors(X[shown], min(3, len(shown)), query=X[rows])
+        weights = 1 / np.maximum(found.distances, 1e-9)
+        weights /= weights.sum(axis=1, keepdims=True)
+        placed = np.einsum("ij,ijk->ik", weights, positions[found.indices])
     everything = np.concatenate([shown, rows])
-    order = np.argsort(everything)
-    return everything[order], np.concatenate([positions, placed])[order]
+    order = np.argsort(everything, kind="stable")
+    return everything[order], np.concatenate([positions, placed])[order].astype(np.float32)
 
 
 def _tsne(rows, seed):

@@ -90,29 +90,6 @@ rule cluster_rows:
         "../../scripts/cluster_rows.py"
 
 
-rule draw_label_map:
-    """Place rows in the plane; without labels, so that a new label moves nothing."""
-    input:
-        features="results/{dataset}/features.h5",
-    output:
-        picture="results/{dataset}/label_map.h5",
-    log:
-        "logs/{dataset}/draw_label_map.log",
-    conda:
-        "../envs/fewfold.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory_of("draw_map"),
-        runtime=minutes_of("draw_map"),
-    params:
-        settings=lambda wildcards: {"seed": plan.run["seed"]},
-        code=code_of("draw_label_map"),
-    message:
-        "Drawing the map of {wildcards.dataset}"
-    script:
-        "../../scripts/draw_label_map.py"
-
-
 rule save_model:
     """Write what is needed to label new rows."""
     input:
@@ -151,7 +128,7 @@ rule make_label_report:
         features="results/{dataset}/features.h5",
         labels="results/{dataset}/labels.h5",
         graph=position_graph,
-        picture="results/{dataset}/label_map.h5",
+        picture="results/{dataset}/map.h5",
         table="input/table.h5",
         model="results/{dataset}/label/model.h5",
     output:

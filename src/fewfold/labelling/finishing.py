@@ -53,7 +53,7 @@ class Material:
             table = {key: file.note(key) for key in keys}
         shown = positions = size = None
         if files.get("picture"):
-            with read(files["picture"], "draw_label_map") as file:
+            with read(files["picture"], "draw_map") as file:
                 shown, positions = file["shown"], file["positions"]
         if files.get("model"):
             from pathlib import Path

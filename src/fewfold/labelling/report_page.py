@@ -9,13 +9,16 @@ from importlib import resources
 import numpy as np
 
 from fewfold.labelling.finishing import Finished, Material
+from fewfold.labelling.warnings_ import OFF
 from fewfold.labelling.words import summary_lines
+from fewfold.maps import add_rows
 from fewfold.report import maps, page, samples, tables
 from fewfold.report.content import DatasetView, PredictionView
 
 DOUBTFUL = 40
 DOUBT = 0.5  # rows less sure than this are hollow in the second picture
 SHEET_BYTES = 1_600_000
+SHOWN = 10_000  # rows in the map, of which 2000 have a place of their own
 
 
 def label_templates_digest() -> str:
@@ -42,31 +45,22 @@ def _environment():
     return environment
 
 
-def place_all(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
-    """Add rows to a picture: each at the middle of its three nearest rows that are shown.
-
-    The picture is drawn without labels, so that a new label does not move it; labelled rows that
-    are not in it are added here.
-    """
-    from fewfold.graph.neighbors import nearest_neighbors
-
-    extra = np.setdiff1d(rows, shown)
-    if not len(extra):
-        return shown, positions
-    found = nearest_neighbors(X[shown], min(3, len(shown)), query=X[extra])
-    weights = 1 / np.maximum(found.distances, 1e-9)
-    weights /= weights.sum(axis=1, keepdims=True)
-    places = np.einsum("ij,ijk->ik", weights, positions[found.indices])
-    return np.concatenate([shown, extra]), np.concatenate([positions, places])
+def rows_to_show(material: Material, drifted) -> np.ndarray:
+    """Rows to add to the picture: more of all, some that were labelled, and those off the rest."""
+    others = np.setdiff1d(np.arange(material.features.X.shape[0]), material.shown)
+    more = np.random.default_rng(0).permutation(others)[: max(0, SHOWN - len(material.shown))]
+    labelled = np.flatnonzero(material.answer["given"])
+    some = [rows[:: max(1, len(rows) // 500)] for rows in (labelled, np.asarray(drifted, int))]
+    return np.unique(np.concatenate([more, *some]))
 
 
-def make_view(material: Material) -> DatasetView:
+def make_view(material: Material, drifted=()) -> DatasetView:
     """The data as the map shows them: given labels on the left, the answer on the right."""
     answer, task = material.answer, material.notes["task"]
     data, given = material.features, material.answer["given"].astype(bool)
     labelled = np.flatnonzero(given)
-    some = labelled[:: max(1, len(labelled) // 500)]
-    shown, positions = place_all(data.X, material.shown, material.positions, some)
+    wanted = rows_to_show(material, drifted)
+    shown, positions = add_rows(data.X, material.shown, material.positions, wanted)
     shape = data.image_shape
     pixels = data.images if data.images is not None else data.X
     is_image = shape is not None and len(shape) == 2 and pixels.shape[1] == int(np.prod(shape))
@@ -79,6 +73,9 @@ def make_view(material: Material) -> DatasetView:
     if task != "regression":
         doubtful = np.where(given | (sure >= DOUBT), answer["label"], -1)
         predictions[f"rows surer than {100 * DOUBT:.0f} %"] = prediction(doubtful)
+    if len(drifted):
+        off = np.isin(np.arange(len(given)), drifted)
+        predictions["rows off the labelled ones"] = prediction(np.where(off, answer["label"], -1))
     return DatasetView(
         n_rows=data.X.shape[0],
         n_features=data.X.shape[1],
@@ -147,7 +144,8 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
     config : dict
         Shown under the settings.
     """
-    view = make_view(material)
+    drifted = [r for w in finished.warnings if w["kind"] == OFF for r in w["rows"]]
+    view = make_view(material, drifted)
     payload = maps.payload(view, "all labels", SHEET_BYTES)
     payload["rows"] = maps.pack(view.shown + 1, "u4")  # people count rows from 1
     task = material.notes["task"]

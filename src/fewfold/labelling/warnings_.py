@@ -10,6 +10,7 @@ LISTED = 20
 SUSPICION = 0.9
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
 DRIFT_SHARE = 0.05
+OFF = "off the labelled rows"
 
 
 def note(kind: str, text: str, rows=()) -> dict:
@@ -105,7 +106,7 @@ def off_the_labelled(scales, y) -> list[dict]:
     rows = rows[np.argsort(-scales[rows], kind="stable")]
     return [
         note(
-            "off the labelled rows",
+            OFF,
             f"{len(rows)} rows ({100 * share:.0f} % of those without a label) lie farther from "
             f"their neighbours than any labelled row does ({_rows_words(rows)}): the data have "
             "drifted, and the expected error does not speak for these rows. Label some of them.",
