@@ -1,6 +1,6 @@
 """Print the figures of docs/methods/mbed.md that are about the gradient.
 
-FEWFOLD_MIRROR=... python benchmarks/mbed_speed.py speed [550] [2000] [--steps 500] [--seeds 3]
+FEWFOLD_MIRROR=... python benchmarks/mbed_speed.py speed [550] [2000] [uspst] [--seeds 3]
                                                        against plain NumPy and SciPy's CG
 python benchmarks/mbed_speed.py sampled                sampled gradient against the exact one
 python benchmarks/mbed_speed.py precision              float32 against float64
@@ -16,6 +16,7 @@ from mbed import hide, say, splits_of
 from scipy.optimize import minimize
 
 from fewfold.datasets import load
+from fewfold.datasets.synthetic import gaussians_g50c
 from fewfold.mbed import MbedClassifier
 from fewfold.mbed.annealing import (
     Problem,
@@ -78,24 +79,31 @@ def scipy_run(P, problem, radius, Y, n_annealing, budgets):
     return Y
 
 
-def speed(sizes, n_steps, n_seeds):
+def points(name):
+    """Return X, y: g50c for 550, as many rows of its distribution for a number, else a dataset."""
+    if not name.isdigit() or name == "550":
+        data = load("g50c" if name == "550" else name)
+        return data.X[:2000], data.y[:2000]
+    return gaussians_g50c(int(name), np.random.default_rng(0))[:2]
+
+
+def speed(names, n_steps, n_seeds):
     """Time and final cost of both from the same starts; costs are averaged over seeds.
 
-    The cost has many optima: even float32 and float64 gradients under the same line search end
-    up to 3 % apart from one start. Several starts show whether one side is better.
+    With ten classes (uspst) the cost has many optima: even float32 and float64 gradients under
+    the same line search end up to 3 % apart from one start. With two classes there is one.
     """
-    for size in [int(s) for s in sizes] or [550, 2000]:
-        data = load("g50c" if size <= 550 else "uspst")
-        X, y = data.X[:size], data.y[:size]
-        K = len(np.unique(y))
+    for name in names or ["550", "2000"]:
+        X, y = points(name)
+        size, K = len(X), len(np.unique(y))
         labeled = np.random.default_rng(0).choice(size, 50, replace=False)
         problem = Problem(size, K, K, labeled, np.eye(K)[y[labeled]])
         P = GlobalNeighborhoods(1 / K).fit(dissimilarities(X))
         found = [race(P, problem, seed, n_steps) for seed in range(n_seeds)]
         (ours, ours_cpu, theirs, theirs_cpu, cost, their_cost) = np.mean(found, axis=0)
         say(
-            f"n={size}, d={K}, {n_seeds} starts: fewfold {ours:.2f} s wall ({ours_cpu:.2f} s "
-            f"CPU), NumPy float64 + SciPy CG {theirs:.2f} s ({theirs_cpu:.2f}): "
+            f"{name}, n={size}, d={K}, {n_seeds} start(s): fewfold {ours:.2f} s wall "
+            f"({ours_cpu:.2f} s CPU), NumPy float64 + SciPy CG {theirs:.2f} s ({theirs_cpu:.2f}): "
             f"{theirs / ours:.1f} times faster by wall, {theirs_cpu / ours_cpu:.1f} by CPU; mean "
             f"final cost {cost:.4f} against {their_cost:.4f} "
             f"({100 * (cost / their_cost - 1):+.2f} %)"
