@@ -6,6 +6,8 @@ python benchmarks/multimanifold.py helix      (helix with less unlabelled data, 
 python benchmarks/multimanifold.py starts     (dollar sign, one draw, many starts of the cover)
 python benchmarks/multimanifold.py times      (stage times for growing M)
 python benchmarks/multimanifold.py flow       (constrained assignment against HiGHS)
+python benchmarks/multimanifold.py paired --run FOLDER
+    (the paired tests of a run of `fewfold reproduce multimanifold --out FOLDER`)
 """
 
 import argparse
@@ -132,6 +134,25 @@ def helix(args):
         print(f"unit_weights={unit!s:5s} SSL {row(runs)}", flush=True)
 
 
+def from_run(args):
+    """Global, SSL and Clairvoyant of a workflow run, trial by trial."""
+    from fewfold.reproduce.measured import read_metrics
+
+    table, _ = read_metrics(args.run)
+    table = table.pivot_table(
+        index=["dataset", "n_labeled", "trial"], columns="method", values="value"
+    )
+    print("set                n trials   Global            SSL               Clairvoyant       p")
+    for (name, n), rows in table.groupby(level=["dataset", "n_labeled"]):
+        rows = rows.dropna(subset=["global", "multimanifold"])
+        if not len(rows):
+            continue
+        g, s = rows["global"].to_numpy(), rows["multimanifold"].to_numpy()
+        told = rows["clairvoyant"].to_numpy() if "clairvoyant" in rows else np.array([np.nan])
+        clairvoyant = " " * 17 if np.isnan(told).all() else row(told)
+        print(f"{name:15s} {n:4d} {len(g):4d} {row(g)} {row(s)} {clairvoyant}  {paired(g, s):.5f}")
+
+
 def starts(args):
     """One draw of the dollar sign, many starts: the paper's cover and ours."""
     from fewfold.multimanifold.partition import partitions_from_starts
@@ -196,7 +217,9 @@ def flow(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["synthetic", "digits", "helix", "starts", "times", "flow"])
+    parser.add_argument(
+        "what", choices=["synthetic", "digits", "helix", "starts", "times", "flow", "paired"]
+    )
     parser.add_argument("--sets", type=lambda text: text.split(","), default=SETS)
     parser.add_argument(
         "--labelled", type=lambda text: [int(v) for v in text.split(",")], default=BUDGETS
@@ -204,12 +227,15 @@ def main():
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--unlabelled", type=int, default=20_000)
     parser.add_argument("--sizes", type=int, default=4, help="how many sizes `times` runs")
+    parser.add_argument("--run", help="folder of the run that `paired` reads")
     parser.add_argument("--cells", choices=["gaussian", "euclidean"])
     args = parser.parse_args()
     unknown = set(args.sets) - set(GENERATORS)
     if unknown:
         sys.exit(f"unknown sets: {', '.join(sorted(unknown))}")
-    globals()[args.what](args)
+    if args.what == "paired" and not args.run:
+        sys.exit("`paired` needs --run FOLDER, the --out of `fewfold reproduce multimanifold`.")
+    (from_run if args.what == "paired" else globals()[args.what])(args)
 
 
 if __name__ == "__main__":
