@@ -142,7 +142,7 @@ def large(sizes, n_steps, on_graph):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         nearest = KNeighborsClassifier(1).fit(X[labeled], y[labeled])
         steps = [(s.Y @ model.directions_.T).argmax(axis=1) for s in model.path_.steps]
-        steps = [round(100 * np.mean(codes[hidden] != y[hidden]), 2) for codes in steps]
+        steps = [round(100 * float(np.mean(codes[hidden] != y[hidden])), 2) for codes in steps]
         say(
             f"MNIST {size} rows, 1000 labels{', invariant graph' * on_graph}: error "
             f"{100 * np.mean(model.transduction_[hidden] != y[hidden]):.2f} %, 1-NN "
