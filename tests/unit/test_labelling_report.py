@@ -8,7 +8,7 @@ from _labelling_material import HOSTILE, material
 from _report_chromium import Page, find
 
 from fewfold.labelling.finishing import advise, finish
-from fewfold.labelling.report_page import SHOWN, class_rows, make_view, render_answer
+from fewfold.labelling.report_page import SHOWN, class_rows, make_view, render_answer, row_facts
 from fewfold.labelling.warnings_ import OFF
 from fewfold.maps import add_rows
 
@@ -68,6 +68,20 @@ def test_rows_missing_in_the_picture_stand_beside_their_neighbours():
     X = np.array([[0.0], [1.0], [2.0], [1.01]])
     shown, places = add_rows(X, np.arange(3), np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([3]))
     assert shown.tolist() == [0, 1, 2, 3] and np.allclose(places[3], [1, 0], atol=0.05)
+
+
+def test_what_stands_out_is_told_in_the_units_of_the_file():
+    _, found = material(image_shape=None)
+    columns = [
+        {"name": "a", "kind": "number", "offset": 100.0, "factor": 0.5},
+        {"name": "b", "kind": "number", "offset": 0.0, "factor": 1.0},
+        {"name": "soil", "kind": "category", "categories": ["clay", "sand"]},
+    ]
+    X = np.array([[3.0, 0.25, 0.0, 1.0]] * 300, dtype=np.float32)
+    names = ["a", "b", "soil=clay", "soil=sand"]
+    features = replace(found.features, X=X, feature_names=names)
+    changed = replace(found, features=features, table=found.table | {"columns": columns})
+    assert row_facts(changed, 5) == "a = 106, soil = sand, b = 0.25"
 
 
 def test_drifted_rows_have_a_view_of_their_own():

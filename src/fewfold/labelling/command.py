@@ -14,7 +14,7 @@ from fewfold.artifacts import atomic_path
 from fewfold.exceptions import InputError
 from fewfold.labelling import warnings_, workspace
 from fewfold.labelling.intake import Intake, read_input
-from fewfold.labelling.words import summary_lines
+from fewfold.labelling.words import model_words, summary_lines
 
 OUTPUTS = ("labels.csv", "label_next.csv", "report.html", "model.h5", "summary.json")
 MOST_LEAK_CHECKS = 200
@@ -204,7 +204,7 @@ def publish(folder: Path, name: str, echo) -> Labelled:
         echo(f"Warning: {warning['text']}")
     echo(f"Labels: {folder / 'labels.csv'}")
     echo(f"What to label next: {folder / 'label_next.csv'}")
-    echo(f"Model for new rows: {folder / 'model.h5'} ({summary['model_bytes'] / 1e6:.1f} MB)")
+    echo(f"Model for new rows: {folder / 'model.h5'} ({model_words(summary)})")
     echo(f"Report: {folder / 'report.html'}")
     table = pd.read_csv(folder / "labels.csv", keep_default_na=False, na_values={"confidence": ""})
     return Labelled(table, summary, folder)

@@ -13,7 +13,7 @@ from fewfold.features import Features, Labels, read_features, read_labels
 from fewfold.graph.files import read_graph
 from fewfold.labelling import warnings_
 from fewfold.labelling.advice import rows_to_label
-from fewfold.labelling.model_file import save_model
+from fewfold.labelling.model_file import STAGE, save_model
 from fewfold.labelling.results import labels_table
 
 # What a comparison says where there was none.
@@ -38,6 +38,7 @@ class Material:
     positions: np.ndarray | None = None
     files: dict = field(default_factory=dict)
     model_bytes: int | None = None
+    model_rows: int | None = None
 
     @classmethod
     def read(cls, files: dict) -> Material:
@@ -51,7 +52,7 @@ class Material:
             ids = file.get("ids")
             keys = ("id_name", "columns", "sentences", "target", "file", "warnings")
             table = {key: file.note(key) for key in keys}
-        shown = positions = size = None
+        shown = positions = size = stored = None
         if files.get("picture"):
             with read(files["picture"], "draw_map") as file:
                 shown, positions = file["shown"], file["positions"]
@@ -59,9 +60,12 @@ class Material:
             from pathlib import Path
 
             size = Path(files["model"]).stat().st_size
+            with read(files["model"], STAGE) as file:
+                stored = file.note("n_stored")
         return cls(
             answer, notes, read_features(files["features"]), read_labels(files["labels"]),
             read_graph(files["graph"]), ids, table, shown, positions, files, size,
+            stored,
         )  # fmt: skip
 
     @property
@@ -117,6 +121,7 @@ def finish(material: Material, *, abstain=None) -> Finished:
         "calibration_error": notes["calibration_error"],
         "warnings": warnings,
         "model_bytes": material.model_bytes,
+        "model_rows": material.model_rows,
         "classes": material.classes,
         "width": notes["width"],
     }

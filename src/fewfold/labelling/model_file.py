@@ -72,6 +72,7 @@ def save_model(path, *, method, learner, details, task, classes, X, y, answer, g
         out.note("task", task)
         out.note("calibration", list(calibration))
         out.note("n_features", int(X.shape[1]))
+        out.note("n_stored", len(rows))
         out.note("image_shape", None if image_shape is None else list(image_shape))
     return Path(path).stat().st_size
 

@@ -13,6 +13,7 @@ from fewfold.exceptions import InputError
 from fewfold.labelling.model_file import Model
 from fewfold.labelling.sizes import check_memory
 from fewfold.labelling.table_encoding import encode_table
+from fewfold.labelling.words import size_words
 
 FAR_SHARE = 0.05  # five times as many far rows as there should be
 
@@ -81,7 +82,7 @@ def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> p
     size = Path(model).stat().st_size if Path(model).is_file() else 0
     loaded = Model.load(model)
     X, ids, id_name = read_new_rows(loaded, path)
-    echo(f"Model: {loaded.method}, {size / 1e6:.1f} MB; {X.shape[0]} new rows.")
+    echo(f"Model: {loaded.method}, {size_words(size)}; {X.shape[0]} new rows.")
     if loaded.learner == "graph":
         echo(f"It holds the {loaded.X.shape[0]} rows it was made with: {loaded.method} labels new "
              "rows from their nearest rows among them.")  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewfold.labelling.finishing import Finished, Material
 from fewfold.labelling.warnings_ import OFF
-from fewfold.labelling.words import summary_lines
+from fewfold.labelling.words import model_words, summary_lines
 from fewfold.maps import add_rows
 from fewfold.report import maps, page, samples, tables
 from fewfold.report.content import DatasetView, PredictionView
@@ -121,8 +121,29 @@ def describe_rows(material: Material, view: DatasetView, rows) -> list[dict]:
     found = []
     for sample in samples.describe(view, prediction, np.asarray(rows)):
         other = "" if second is None or second[sample.row] < 0 else view.classes[second[sample.row]]
-        found.append({"sample": sample, "name": material.name_of(sample.row), "second": other})
+        facts = row_facts(material, sample.row) if view.images is None else ""
+        name = material.name_of(sample.row)
+        found.append({"sample": sample, "name": name, "second": other, "facts": facts})
     return found
+
+
+def row_facts(material: Material, row: int, count: int = 5) -> str:
+    """What stands out in a row: its most unusual values, as they are in the file."""
+    X, names = material.features.X, material.features.feature_names
+    values = X[[row]].toarray()[0] if hasattr(X, "toarray") else np.asarray(X[row])
+    planned = {c["name"]: c for c in material.table["columns"] or () if c["kind"] == "number"}
+    if not planned or names is None:
+        return samples.top_values(values, names, count)
+    words = []
+    for j in np.argsort(-np.abs(values), kind="stable"):
+        c = planned.get(names[j])
+        if c is not None:
+            words.append(f"{names[j]} = {values[j] / c['factor'] + c['offset']:.4g}")
+        elif values[j] == 1:
+            words.append(str(names[j]).replace("=", " = ", 1))
+        if len(words) == count:
+            break
+    return ", ".join(words)
 
 
 def doubtful_rows(material: Material) -> np.ndarray:
@@ -163,7 +184,11 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
         calibration=material.notes["calibration_error"],
         histogram=page._markup(histogram(material)) if task != "regression" else "",
         settings=tables.settings_text(config),
-        details=material.notes["details"],
+        details={
+            k: f"{v:.4g}" if isinstance(v, float) else v
+            for k, v in material.notes["details"].items()
+        },
+        model=model_words(finished.summary) if material.model_bytes else "",
         map=payload,
         view=view,
         maps={"map": payload},
@@ -185,8 +210,10 @@ def histogram(material: Material, width: int = 620, height: int = 150) -> str:
             f'height="{h:.1f}" fill="#0072b2"><title>{100 * edges[k]:.0f} to '
             f"{100 * edges[k + 1]:.0f} %: {count} rows</title></rect>"
         )
+    ends = {0: "start", 1: "end"}
     ticks = [
-        f'<text x="{10 + share * (width - 20):.0f}" y="{height - 8}" text-anchor="middle" '
+        f'<text x="{10 + share * (width - 20):.0f}" y="{height - 8}" '
+        f'text-anchor="{ends.get(share, "middle")}" '
         f'font-size="12" fill="#51606e">{100 * share:.0f} %</text>'
         for share in (0, 0.25, 0.5, 0.75, 1)
     ]

@@ -15,6 +15,33 @@ def method_words(comparison: dict) -> str:
     return f"a vote of {', '.join(others)} and {last}"
 
 
+def size_words(count: int) -> str:
+    """Give a file's size.
+
+    >>> size_words(48_211), size_words(3_531_228)
+    ('48 kB', '3.5 MB')
+    """
+    return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+
+
+def model_words(summary: dict) -> str:
+    """Say how large the model file is, and why.
+
+    >>> model_words({"model_bytes": 5000, "model_rows": 40, "n_given": 40, "n_rows": 900,
+    ...              "method": "knn"})
+    '5 kB: the 40 labelled rows are all it needs'
+    """
+    size = size_words(summary["model_bytes"])
+    if summary.get("model_rows") is None:
+        return size
+    if summary["model_rows"] == summary["n_given"]:
+        return f"{size}: the {summary['n_given']} labelled rows are all it needs"
+    return (
+        f"{size}: it holds all {summary['n_rows']} rows, as {summary['method']} labels new rows "
+        "from their neighbours among them"
+    )
+
+
 def summary_lines(summary: dict) -> list[str]:
     """The answer in a few sentences."""
     comparison = summary["comparison"]
