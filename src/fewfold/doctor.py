@@ -59,9 +59,8 @@ def check_packages() -> list[Finding]:
         return [Finding("error", "fewfold", "not installed", "Run 'make install'.")]
     found = [Finding("ok", "fewfold", metadata.version("fewfold"))]
     missing = []
+    wanted = [n for n in wanted if n.marker is None or n.marker.evaluate({"extra": ""})]
     for need in wanted:
-        if need.marker is not None and not need.marker.evaluate({"extra": ""}):
-            continue
         try:
             version = metadata.version(need.name)
         except metadata.PackageNotFoundError:
@@ -186,10 +185,31 @@ def check_profile(profile: str | None) -> list[Finding]:
             advice = f"pip install snakemake-executor-plugin-{executor} (see docs/cluster.md)"
             found = f"the plugin for {executor} is not installed"
             findings.append(Finding("error", "cluster", found, advice))
-    if executor == "slurm" and not shutil.which("sbatch"):
-        advice = "Run it on a login node of the cluster."
-        findings.append(Finding("error", "cluster", "no sbatch on PATH", advice))
+    if executor == "slurm":
+        findings.append(check_slurm())
     return findings
+
+
+def check_slurm() -> Finding:
+    """Ask SLURM whether it is there and answers."""
+    import subprocess
+
+    login = "Run it on a login node of the cluster."
+    if not shutil.which("sbatch"):
+        return Finding("error", "cluster", "no sbatch on PATH", login)
+    try:
+        asked = subprocess.run(["sinfo", "-h", "-o", "%P %a %D"], timeout=20, capture_output=True,
+                               text=True)  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return Finding("error", "cluster", "sinfo gives no answer", login)
+    if asked.returncode != 0:
+        reason = " ".join(asked.stderr.split())[:200] or f"code {asked.returncode}"
+        return Finding("error", "cluster", f"SLURM does not answer ({reason})", login)
+    rows = [line.split() for line in asked.stdout.splitlines() if len(line.split()) == 3]
+    up = [f"{name} ({nodes} nodes)" for name, state, nodes in rows if state == "up"]
+    if not up:
+        return Finding("error", "cluster", "SLURM has no partition that is up", "Ask its keepers.")
+    return Finding("ok", "cluster", f"SLURM answers; partitions: {', '.join(up[:6])}")
 
 
 def show(findings: list[Finding], echo=print) -> None:

@@ -42,7 +42,7 @@ class Preparation:
     def rescale(self, X):
         """Apply the scaling only."""
         if self.scale == "unit":
-            return _unit_rows(X)
+            return unit_rows(X)
         if self.factor is None:
             return X if sparse.issparse(X) else np.asarray(X, dtype=np.float32)
         if sparse.issparse(X):
@@ -179,7 +179,8 @@ def _fit_scale(X, scale, divide_by):
     return Preparation(scale, offset, factor)
 
 
-def _unit_rows(X):
+def unit_rows(X):
+    """Return the rows at length 1; empty ones stay as they are."""
     if sparse.issparse(X):
         X = sparse.csr_array(X, dtype=np.float32)
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())

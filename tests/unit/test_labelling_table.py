@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.labelling.images import guess_image_shape
@@ -224,3 +225,36 @@ def test_images_are_recognised_and_other_squares_are_not():
     # One factor behind all columns: correlated, but no more between neighbours.
     rng = np.random.default_rng(0)
     assert guess_image_shape(rng.normal(size=(300, 1)) + rng.normal(size=(300, 64))) is None
+
+
+def test_cells_and_genes(tmp_path, monkeypatch):
+    """h5ad, with a stand-in for the package anndata, which is not required."""
+    import sys
+    from types import SimpleNamespace
+
+    from fewfold.labelling.prediction import _read_cells
+
+    X = sparse.csr_matrix(np.array([[3.0, 0, 4], [0, 2, 0], [1, 0, 0]], dtype=np.float32))
+    cells = SimpleNamespace(
+        X=X,
+        obs=pd.DataFrame({"kind": pd.Categorical(["t", "b", None])}, index=["c0", "c1", "c2"]),
+        var_names=["g0", "g1", "g2"],
+        obs_names=["c0", "c1", "c2"],
+    )
+    monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=lambda file: cells))
+    path = tmp_path / "cells.h5ad"
+    path.write_bytes(b"x")
+    found = read_input(path, "kind")
+    assert found.classes == ["b", "t"] and found.y.tolist() == [1, 0, -1]
+    assert found.ids == ["c0", "c1", "c2"] and found.feature_names == ["g0", "g1", "g2"]
+    with pytest.raises(InputError, match="no target column 'kin'.*'kind'"):
+        read_input(path, "kin")
+    with pytest.raises(InputError, match="--target"):
+        read_input(path)
+    # New cells: the model's genes in its order, rows of length 1 as when it was made.
+    model = SimpleNamespace(columns=None, file=SimpleNamespace(note=lambda key: ["g2", "g0"]))
+    rows, names, _ = _read_cells(model, path)
+    assert np.allclose(rows.toarray(), [[0.8, 0.6], [0, 0], [0, 1]]) and names[0] == "c0"
+    model.file = SimpleNamespace(note=lambda key: ["g9"])
+    with pytest.raises(InputError, match="1 genes of the model are missing .g9."):
+        _read_cells(model, path)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from fewfold.datasets import arrays, frames, tables
 from fewfold.datasets.targets import encode_target, one_per_row
@@ -78,7 +79,9 @@ def read_input(
     check_rows(file)
     suffix = file.suffix.lower()
     if suffix == ".h5ad":
-        found = _read_h5ad(file, target)
+        if target is None and n_clusters is None:
+            raise InputError(f"{file}: which column of obs holds the labels? Give --target.")
+        found = read_h5ad(file, target)
     elif tables.check_suffix(file) in arrays.ARRAY_SUFFIXES:
         found = _read_arrays(file, target, n_clusters)
     else:
@@ -191,7 +194,8 @@ def _read_arrays(file, target, n_clusters):
     return dense, values, where, None, None, "row", None, None, [sentence], None
 
 
-def _read_h5ad(file, target):
+def read_h5ad(file, target) -> tuple:
+    """Read an h5ad file: cells are rows, genes features, a column of ``obs`` the labels."""
     try:
         import anndata
     except ImportError as error:
@@ -206,7 +210,8 @@ def _read_h5ad(file, target):
         if target not in data.obs:
             raise frames.missing_column(file, target, list(data.obs.columns), "target column")
         values = data.obs[target].astype("string").fillna("").to_numpy(dtype=object)
-    X = data.X.tocsr() if hasattr(data.X, "tocsr") else np.asarray(data.X, dtype=np.float32)
+    X = data.X
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float32)
     sentence = f"{X.shape[0]} cells x {X.shape[1]} genes."
     return (X, values, f"{file}, obs {target!r}", [str(v) for v in data.var_names],
             [str(v) for v in data.obs_names], "cell", None, None, [sentence], None)  # fmt: skip

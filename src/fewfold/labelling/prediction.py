@@ -29,6 +29,8 @@ def read_new_rows(model: Model, path):
     """
     file = frames.existing_file(path)
     check_memory(file)
+    if file.suffix.lower() == ".h5ad":
+        return _read_cells(model, file)
     suffix = tables.check_suffix(file)
     if model.columns is not None:
         if suffix in arrays.ARRAY_SUFFIXES:
@@ -50,7 +52,35 @@ def read_new_rows(model: Model, path):
         )
     source = arrays.open_source(file)
     X = tables._matrix(source.read(arrays.pick_array(file, source, None)), str(file))
-    return X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float32), None, "row"
+    return _as_prepared(X), None, "row"
+
+
+def _as_prepared(X):
+    """Bring sparse rows to length 1, as `workspace.make_config` asks for."""
+    if not hasattr(X, "tocsr"):
+        return np.asarray(X, dtype=np.float32)
+    from fewfold.prepare import unit_rows
+
+    return unit_rows(X.tocsr())
+
+
+def _read_cells(model, file):
+    """Read an h5ad file whose genes are those of the model, in any order."""
+    from fewfold.labelling.intake import read_h5ad
+
+    X, _, _, names, ids, *_ = read_h5ad(file, None)
+    known = model.file.note("feature_names")
+    if model.columns is not None or known is None:
+        raise InputError(
+            f"{file}: the model was not made from an .h5ad file; give a file like its."
+        )
+    place = {name: j for j, name in enumerate(names)}
+    missing = [name for name in known if name not in place]
+    if missing:
+        raise InputError(
+            f"{file}: {len(missing)} genes of the model are missing ({', '.join(missing[:8])})."
+        )
+    return _as_prepared(X[:, [place[name] for name in known]]), ids, "cell"
 
 
 def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> pd.DataFrame:
