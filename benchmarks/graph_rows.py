@@ -175,13 +175,13 @@ ROWS = {
          "faiss IVF512, 24 probes": faiss_neighbors},
     ),
     "eigenvectors_20": Row(
-        "20 smallest eigenvectors of the graph Laplacian", "largest residual", graph_input,
+        "few smallest eigenvectors of the graph Laplacian", "largest residual", graph_input,
         {"quick": sized("curved", 8000, 50, p=20), "full": sized("mnist", 60_000, 100, p=20)},
         {OURS: our_eigenvectors, "scipy eigsh": scipy_eigenvectors,
          "scikit-learn spectral_embedding (lobpcg)": sklearn_eigenvectors},
     ),
     "eigenvectors_200": Row(
-        "200 smallest eigenvectors", "largest residual", graph_input,
+        "many smallest eigenvectors of the graph Laplacian", "largest residual", graph_input,
         {"quick": sized("curved", 8000, 50, p=100), "full": sized("mnist", 60_000, 100, p=200)},
         {OURS: our_eigenvectors, "scipy eigsh": scipy_eigenvectors},
     ),
