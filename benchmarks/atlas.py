@@ -2,12 +2,14 @@
 
     FEWFOLD_MIRROR=... python benchmarks/atlas.py fit usps|mnist [--one]
     FEWFOLD_MIRROR=... python benchmarks/atlas.py scaling
+    FEWFOLD_MIRROR=... python benchmarks/atlas.py full usps|letter|semeion [--methods rbf svm_rbf]
     python benchmarks/atlas.py all-labels results/reproduce/atlas/results/mnist [--kernel rbf]
     python benchmarks/atlas.py plane docs/images/atlas-plane.png
     FEWFOLD_MIRROR=... python benchmarks/atlas.py errors
 
 ``fit``: the default of two atlases, or one as in the paper, from raw features to charts.
 ``scaling``: MNIST in parts, stage by stage, beside a dense RBF kernel matrix of the same rows.
+``full``: all training labels of the smaller sets.
 ``all-labels``: the 60 000 training labels of MNIST on the atlas of a finished run.
 """
 
@@ -27,8 +29,12 @@ from fewfold.atlas.encoding import take_rows
 from fewfold.atlas.kernels import atlas_kernel_rows, kernel_scales
 from fewfold.atlas.space import reduce_space, to_reduced
 from fewfold.datasets import load
+from fewfold.feature_machines import feature_svm
+from fewfold.training import Inputs
 
 SIZES = (10_000, 20_000, 40_000, 70_000)
+FULL = ("svm_linear", "linear", "linear_hard", "quad", "quadcross", "svm_rbf", "rbf", "rbf_hard",
+        "nearest")  # fmt: skip
 
 
 def show(*values):
@@ -182,6 +188,38 @@ def run_all_labels(args):
     )
 
 
+def run_full(args):
+    """Errors with full labels: own split, or random halves; atlas of all rows, defaults only."""
+    data = load(args.what)
+    X, y = np.asarray(data.X, np.float64), np.unique(data.y, return_inverse=True)[1]
+    atlas = fit_atlas(X)
+    code = encode(X, atlas, rows=np.arange(len(X)))
+    found = {name: [] for name in args.methods}
+    for split in range(args.splits if data.test_mask is None else 1):
+        order = np.random.default_rng(split).permutation(len(X))
+        train, test = order[: len(X) // 2], order[len(X) // 2 :]
+        if data.test_mask is not None:
+            train, test = np.flatnonzero(~data.test_mask), np.flatnonzero(data.test_mask)
+        for name in args.methods:
+            labels = full_labels(name, X, y, atlas, code, train, test)
+            found[name].append(100 * np.mean(labels != y[test]))
+    for name, errors in found.items():
+        spread = f" ± {np.std(errors, ddof=1):.2f} ({len(errors)} splits)" if errors[1:] else ""
+        show(f"{args.what}, {len(train)} labels, {name}: {np.mean(errors):.2f} %{spread}")
+
+
+def full_labels(name, X, y, atlas, code, train, test):
+    if name.startswith("svm_"):  # C and gamma by cross-validation on 2000 of the labelled rows
+        settings = {"kind": name[4:], "choose_rows": 2000}
+        options = {"n_classes": int(y.max()) + 1, "seed": 0, "settings": settings}
+        return feature_svm(Inputs(X), train, y[train], **options).labels[test]
+    kernel, _, assignment = name.partition("_")
+    model = AtlasSVC(kernel=kernel, assignment=assignment or "soft")
+    model.atlas_ = atlas
+    model.fit_code(code, train, y[train])
+    return model.shares(take_rows(code, test)).argmax(axis=1)
+
+
 def run_plane(args):
     from fewfold.report.atlas_figures import plane_figure
 
@@ -222,6 +260,10 @@ def main():
     fit.add_argument("--one", action="store_true", help="one atlas, as in the paper")
     scaling = command("scaling", run_scaling)
     scaling.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    full = command("full", run_full)
+    full.add_argument("what", choices=["usps", "letter", "semeion"])
+    full.add_argument("--splits", type=int, default=10, help="of data without a split of its own")
+    full.add_argument("--methods", nargs="+", default=FULL, choices=FULL)
     every = command("all-labels", run_all_labels)
     every.add_argument("folder", type=Path, help="results/mnist of a finished run")
     every.add_argument("--manifold", default="charts_mnist")
