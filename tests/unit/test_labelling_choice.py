@@ -240,3 +240,13 @@ def test_a_vote_of_independent_methods_beats_each():
     found["b"]["failed"] = ["no"]
     del found["c"], found["bad"]
     assert held_out_vote(found, y, 4) == ({}, [], {})
+
+
+def test_uneven_scales_are_named():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)) * [1, 1, 50, 1]
+    (found,) = warnings_.uneven_scales(X, list("abcd"))
+    assert "'c'" in found["text"] and found["kind"] == "scales"
+    assert "number 3" in warnings_.uneven_scales(X)[0]["text"]
+    assert warnings_.uneven_scales(X / [1, 1, 50, 1]) == []
+    assert warnings_.uneven_scales(np.ones((5, 3))) == []

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.labelling import label
 from fewfold.labelling.images import guess_image_shape
 from fewfold.labelling.intake import check_spellings, read_input
 from fewfold.labelling.sizes import check_memory, check_rows, count_rows
@@ -15,15 +16,15 @@ from fewfold.labelling.table_features import choose_scaling, understand_table
 
 def flowers(n=40, seed=0):
     rng = np.random.default_rng(seed)
-    label = np.where(np.arange(n) % 2, "rose", "tulip").astype(object)
-    label[n // 2 :] = ""
+    kind = np.where(np.arange(n) % 2, "rose", "tulip").astype(object)
+    kind[n // 2 :] = ""
     return pd.DataFrame(
         {
             "plant_id": [f"p{i}" for i in range(n)],
             "height": rng.normal(30, 5, n),
             "weight": rng.normal(2000, 300, n),
             "soil": rng.choice(["clay", "sand", "peat"], n),
-            "species": label,
+            "species": kind,
         }
     )
 
@@ -131,7 +132,8 @@ def test_bad_files_give_one_clear_sentence(tmp_path, case):
         assert read_input(path, "species").feature_names == ["id"]
         return
     with pytest.raises(InputError, match=words) as caught:
-        read_input(path, "species")
+        label(path, "species")
+    assert list(tmp_path.iterdir()) == [path]  # and nothing is left behind
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 
 

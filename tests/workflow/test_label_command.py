@@ -1,6 +1,8 @@
 """`fewfold label` and `fewfold predict` as a newcomer runs them, on small files."""
 
 import json
+import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -109,6 +111,28 @@ def test_a_bad_file_leaves_nothing_behind(project, tmp_path):
     assert done.returncode == 1 and done.stdout.startswith("error: ")
     assert "Traceback" not in done.stdout
     assert [p.name for p in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_interrupted_and_called_again_it_goes_on(project, tmp_path):
+    make_file(tmp_path)
+    words = ["label", "my.csv", "--target", "species", "--methods", "diffusion,knn", "--cores", "1"]
+    command = [sys.executable, "-m", "fewfold.cli", *words]
+    with subprocess.Popen(command, cwd=tmp_path, env=project.environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:  # fmt: skip
+        said = ""
+        for line in started.stdout:
+            said += line
+            if "Building the graph" in said and "Training" in line:
+                started.send_signal(signal.SIGINT)
+                break
+        said += started.stdout.read()
+    assert started.returncode != 0 and "goes on from here" in said, said[-3000:]
+    assert "Traceback" not in said and not (tmp_path / "my-labels/labels.csv").exists()
+    again = project.fewfold(*words, cwd=tmp_path)
+    assert again.returncode == 0 and "Training" in again.stdout, again.stdout[-3000:]
+    for done_before in ("Searching neighbours", "Building the graph", "Preparing the features"):
+        assert done_before not in again.stdout
+    assert len(pd.read_csv(tmp_path / "my-labels/labels.csv")) == 150
 
 
 def test_groups_without_labels(project, tmp_path):

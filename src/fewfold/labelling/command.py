@@ -155,9 +155,13 @@ def prepare(
 
 def first_warnings(intake: Intake) -> list[dict]:
     """Warnings that need no method: they concern the file."""
+    found = []
+    if intake.image_shape is None:
+        found = warnings_.uneven_scales(intake.X, intake.feature_names)
     if intake.task != "classification":
-        return []
+        return found
     found = [
+        *found,
         *warnings_.single_examples(intake.y, intake.classes),
         *warnings_.contradicting_duplicates(intake.X, intake.y),
     ]

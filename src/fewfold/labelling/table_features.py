@@ -14,11 +14,10 @@ import pandas as pd
 
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
+from fewfold.labelling.warnings_ import SPREAD_RATIO
 
 MOST_CATEGORIES = 50
 MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
-# Spreads that differ by more than this: large columns would drown the others in any distance.
-SPREAD_RATIO = 5.0
 MOST_CELLS = 1 << 23  # numbers looked at together
 
 _ID_NAME = re.compile(

@@ -7,6 +7,8 @@ import xxhash
 from scipy import sparse
 
 LISTED = 20
+# Spreads that differ by more than this: large columns would drown the others in any distance.
+SPREAD_RATIO = 5.0
 SUSPICION = 0.9
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
 DRIFT_SHARE = 0.05
@@ -61,6 +63,30 @@ def contradicting_duplicates(X, y) -> list[dict]:
             f"label (first: {_rows_words(first)}). At least one label of each group is wrong, or "
             "a feature is missing that tells them apart.",
             [r for group in bad for r in group],
+        )
+    ]
+
+
+def uneven_scales(X, names=None) -> list[dict]:
+    """Columns whose spread drowns that of the others in any distance.
+
+    Tables are brought to one scale when they are read, unless that was forbidden; arrays are
+    taken as they are.
+    """
+    if sparse.issparse(X) or X.shape[1] < 2:
+        return []
+    spread = np.asarray(X[:: max(1, len(X) // 5000)], dtype=np.float64).std(axis=0)
+    live = np.flatnonzero(spread > 0)
+    if not len(live) or spread[live].max() <= SPREAD_RATIO * np.median(spread[live]):
+        return []
+    widest = int(np.argmax(spread))
+    name = f"{names[widest]!r}" if names else f"number {widest + 1}"
+    return [
+        note(
+            "scales",
+            f"The columns' spreads reach from {spread[live].min():.3g} to {spread[widest]:.3g} "
+            f"(column {name}), so that the widest decide alone which rows are alike. Bring them "
+            "to one scale first (tables: --scale standard), unless they are meant so.",
         )
     ]
 

@@ -116,7 +116,7 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
             "evaluate": "unlabeled",
             "protocol": "transductive",
             # One job per method for small data; batches that can run side by side otherwise.
-            "trials_per_job": trials if intake.X.shape[0] * trials < 150_000 else 5,
+            "trials_per_job": trials if intake.X.shape[0] * trials < 150_000 else 10,
         },
         "datasets": {name: dataset},
         "methods": {
