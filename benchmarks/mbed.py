@@ -5,7 +5,7 @@
     python benchmarks/mbed.py clusters [g50c] [text]       pair errors without labels
     python benchmarks/mbed.py heldout                      labels of held-out points, g50c
     python benchmarks/mbed.py large [20000] [--graph]      MNIST, 1000 labels: time, memory, 1-NN
-    python benchmarks/mbed.py starts                       restarts, starts, preconditioning
+    python benchmarks/mbed.py starts [digits] [semeion]    restarts, starts, preconditioning
 
 The gradient's speed and precision are in mbed_speed.py. Settings are the estimator's defaults,
 chosen on scikit-learn's digits and on Semeion, not here.
@@ -187,9 +187,9 @@ def laplacian_preconditioner(P):
     return lambda gradient: cho_solve(factor, gradient)
 
 
-def starts(n_steps, n_draws=2):
+def starts(names, n_steps, n_draws):
     """What lowers the cost or raises J, on the two sets that the defaults were chosen on."""
-    for name in ("digits", "semeion"):
+    for name in names or ["digits", "semeion"]:
         data = load(name)
         K, D = len(np.unique(data.y)), dissimilarities(data.X)
         rules = {"global": GlobalNeighborhoods(1 / K), "diffused": DiffusedNeighborhoods(5, 0.97)}
@@ -250,7 +250,7 @@ def main():
         "clusters": lambda: clusters(args.names),
         "heldout": heldout,
         "large": lambda: large(args.names, args.steps, args.graph),
-        "starts": lambda: starts(args.steps),
+        "starts": lambda: starts(args.names, args.steps, args.splits),
     }[args.part]()
 
 
