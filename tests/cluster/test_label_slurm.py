@@ -14,12 +14,12 @@ def test_label_runs_on_the_cluster(slurm, code, tmp_path):
     kind = np.arange(90) % 3
     table = pd.DataFrame(rng.normal(size=(90, 3)) + 4 * np.eye(3)[kind], columns=list("abc"))
     names = np.array(["oak", "ash", "elm"], dtype=object)[kind]
-    table["tree"] = np.where(np.arange(90) < 30, names, "")
+    table["tree"] = np.where(np.arange(90) < 15, names, "")  # too few to compare: fewer jobs
     table.to_csv(tmp_path / "trees.csv", index=False)
     environment = slurm | {"PYTHONPATH": str(code / "src")}
     command = [
         sys.executable, "-m", "fewfold.cli", "label", "trees.csv", "--target", "tree",
-        "--methods", "knn,diffusion", "--profile", str(HERE / "profile"),
+        "--methods", "diffusion", "--profile", str(HERE / "profile"),
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, env=environment, text=True, timeout=900,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
@@ -28,6 +28,6 @@ def test_label_runs_on_the_cluster(slurm, code, tmp_path):
     assert np.mean(answer["label"] != names) < 0.1 and (tmp_path / "trees-labels/model.h5").exists()
     jobs = subprocess.run(["scontrol", "show", "jobs"], env=slurm, text=True, check=True,
                           capture_output=True).stdout.split("\n\n")  # fmt: skip
-    ours = [job for job in jobs if f"WorkDir={tmp_path}" in job or str(tmp_path) in job]
-    for rule in ("train_method", "choose_method", "label_rows", "make_label_report"):
+    ours = [job for job in jobs if str(tmp_path) in job]
+    for rule in ("build_graph", "label_rows", "save_model", "make_label_report"):
         assert any(f"rule_{rule}_" in job and "COMPLETED" in job for job in ours), (rule, jobs)
