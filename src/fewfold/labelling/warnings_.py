@@ -169,8 +169,8 @@ def suspected_labels(rows, y, held_out_labels, held_out_confidence, classes) -> 
     return [
         note(
             "suspected labels",
-            f"{len(found)} given label{'s' * (len(found) > 1)} may be wrong: {words}. They were "
-            "used as given.",
+            f"{len(found)} given label{'s' * (len(found) > 1)} may be wrong: {words}. "
+            f"{'They were' if len(found) > 1 else 'It was'} used as given.",
             [row for _, row, _ in found],
         )
     ]

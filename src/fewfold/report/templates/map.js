@@ -131,7 +131,7 @@
         const r = given ? size + (few ? 2.2 : 0.7) : size;
         ctx.globalAlpha = this.only !== null && cls !== this.only ? 0.08 : given ? 1 : 0.82;
         this.shape(ctx, cls < 0 ? 0 : Math.floor(cls / this.data.colours.length) % 4, x, y, r);
-        if (colour === null) { ctx.lineWidth = 1; ctx.strokeStyle = "#1b2530"; ctx.stroke(); continue; }
+        if (colour === null) { ctx.lineWidth = 1; ctx.strokeStyle = "#8a96a2"; ctx.stroke(); continue; }
         ctx.fillStyle = colour;
         ctx.fill();
         if (given) { ctx.lineWidth = few ? 1.8 : 1; ctx.strokeStyle = "#10161c"; ctx.stroke(); }
