@@ -44,7 +44,7 @@ def import_cost(target, repeats):
 
 def targets():
     scripts = sorted((HERE.parent / "scripts").glob("*.py"))
-    peers = ("sklearn.semi_supervised", "sklearn.svm", "graphlearning", "pynndescent")
+    peers = ("sklearn.semi_supervised", "sklearn.svm", "graphlearning")
     yield "Python alone", "-"
     yield "import fewfold", "fewfold"
     yield from ((f"scripts/{path.name}", str(path)) for path in scripts)
