@@ -1,13 +1,16 @@
-"""Time and memory of every stage against the number of points.
+"""Time, memory and storage of every stage against points, labels and columns.
 
-    python benchmarks/scaling.py run OUT 1000 2000 4000 8000 16000    # MNIST, one folder per size
-    python benchmarks/scaling.py fit OUT                                # data/measured/scaling.csv
-    python benchmarks/scaling.py laws                 # the lines of src/fewfold/plan/resources.py
-    python benchmarks/scaling.py table                              # Markdown for docs/scaling.md
+    python benchmarks/scaling.py run OUT 1000 2000 4000 11000 30000   # MNIST, one folder per size
+    python benchmarks/scaling.py run OUT 1000 --trials 4              # several fits in one job
+    python benchmarks/scaling.py fit OUT                              # data/measured/scaling.csv
+    python benchmarks/scaling.py laws                                 # src/fewfold/plan/laws.py
+    python benchmarks/scaling.py table                                # Markdown for docs/scaling.md
+    python benchmarks/scaling.py plan 1000000 100000000               # the laws drawn out, as well
 
 The runs are ordinary runs of the workflow on one core; what each job took is in the files that
 every job leaves beside its log (``*.cost.tsv``). CPU seconds are used throughout: they hold on a
-busy machine too.
+busy machine too. `--labels` and `--trials` vary one thing at a time, the other staying at 100
+labels and one draw.
 """
 
 from __future__ import annotations
@@ -20,49 +23,62 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from scipy.optimize import nnls
+
+from fewfold.datasets import describe
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "data/measured/scaling.csv"
-COLUMNS = ("stage", "kind", "n", "d", "fits", "cpu_s", "max_rss_mb", "bytes")
+LAWS = ROOT / "src/fewfold/plan/laws.py"
+RAW = ("fetch_dataset", "prepare_features")  # they read all 784 columns
+COLUMNS = ("stage", "kind", "n", "d", "labels", "fits", "cpu_s", "max_rss_mb", "bytes")
+BASE = {"labels": 100, "trials": 1, "pca": 50}
 
-# Methods whose cost grows with the square of the points are run on fewer.
-FEW = {"mbed": 8000, "multimanifold": 8000}
 METHODS = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "invariant_diffusion",
            "eigenbasis", "atlas", "mbed", "multimanifold", "invariant_svm"]  # fmt: skip
 
 
-def config_of(n: int) -> dict:
-    """MNIST on 50 principal components; 100 labels, one draw."""
+def config_of(n: int, methods: list[str], labels: int, trials: int, pca: int) -> dict:
+    """MNIST on its principal components."""
     data = {
-        "source": "mnist", "options": {"n_samples": n, "seed": 0}, "scale": "divide",
-        "divide_by": 255, "pca": 50,
+        "source": "mnist", "options": {"part": "train", "n_samples": n, "seed": 0},
+        "scale": "divide",
+        "divide_by": 255, "pca": pca,
     }  # fmt: skip
-    methods = [m for m in METHODS if n <= FEW.get(m, n)]
     return {
-        "run": {"datasets": ["mnist"], "methods": methods, "labels": [100], "trials": 1},
+        "run": {"datasets": ["mnist"], "methods": methods, "labels": [labels], "trials": trials},
         # Only its graph is made, for the stage that attaches new rows.
         "datasets": {"mnist": data, "with_new": {**data, "protocol": "inductive"}},
     }
 
 
-def run(out: Path, sizes: list[int]) -> None:
+def run(out: Path, sizes: list[int], methods: list[str], variations: dict) -> None:
+    settings = [BASE | {key: value} for key, values in variations.items() for value in values]
     for n in sizes:
-        folder = out / str(n)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.yaml").write_text(yaml.safe_dump(config_of(n), sort_keys=False))
-        command = [
-            sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
-            "--workflow-profile", str(ROOT / "workflow/profiles/default"), "--cores", "1",
-            "--quiet", "all", "--directory", str(folder), "--configfile",
-            str(folder / "config.yaml"), "--", "all", "results/with_new/graphs/euclidean.new.h5",
-        ]  # fmt: skip
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        print(f"n = {n}: {'done' if done.returncode == 0 else 'FAILED'}", flush=True)
-        if done.returncode:
-            print(done.stdout[-3000:], done.stderr[-3000:])
+        for setting in settings or [BASE]:
+            run_one(out, n, methods, setting)
 
 
-def stage_and_kind(log: Path, config: dict) -> tuple[str, str]:
+def run_one(out: Path, n: int, methods: list[str], setting: dict) -> None:
+    changed = [f"{key}-{value}" for key, value in setting.items() if value != BASE[key]]
+    folder = out / "_".join([str(n), *changed])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(
+        yaml.safe_dump(config_of(n, methods, **setting), sort_keys=False)
+    )
+    command = [
+        sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
+        "--workflow-profile", str(ROOT / "workflow/profiles/default"), "--cores", "1",
+        "--quiet", "all", "--directory", str(folder), "--configfile",
+        str(folder / "config.yaml"), "--", "all", "results/with_new/graphs/euclidean.new.h5",
+    ]  # fmt: skip
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    print(f"{folder.name}: {'done' if done.returncode == 0 else 'FAILED'}", flush=True)
+    if done.returncode:
+        print(done.stdout[-3000:], done.stderr[-3000:])
+
+
+def stage_and_kind(log: Path) -> tuple[str, str]:
     """The rule of a cost file, and what kind of graph, manifold, kernel or learner it was for."""
     stage = log.name.split(".")[0].rstrip("0123456789_")
     parts = log.parts
@@ -71,9 +87,13 @@ def stage_and_kind(log: Path, config: dict) -> tuple[str, str]:
                          ("methods", "learner")):  # fmt: skip
         if section in parts:
             entry = default[section][parts[parts.index(section) + 1]]
-            return stage, entry.get(key, "")
+            return stage, entry.get(key, "") if stage in WITH_KIND else ""
     return stage, ""
 
+
+# Stages whose cost depends on the kind of graph, manifold, kernel or learner.
+WITH_KIND = {"search_neighbors", "extend_graph", "fit_manifold", "compute_kernel_tile",
+             "train_method", "draw_figures"}  # fmt: skip
 
 OUTPUTS = {
     "fetch_dataset": "results/{d}/raw.h5", "prepare_features": "results/{d}/features.h5",
@@ -94,42 +114,29 @@ OUTPUTS = {
 
 def gather(out: Path) -> list[dict]:
     rows = []
-    for folder in sorted(out.iterdir(), key=lambda p: int(p.name)):
-        config, n = yaml.safe_load((folder / "config.yaml").read_text()), int(folder.name)
+    for folder in sorted(out.iterdir()):
+        config = yaml.safe_load((folder / "config.yaml").read_text())
+        data, trials = config["datasets"]["mnist"], config["run"]["trials"]
         for path in sorted((folder / "logs").rglob("*.cost.tsv")):
             log = path.relative_to(folder / "logs")
-            stage, kind = stage_and_kind(log, config)
+            stage, kind = stage_and_kind(log)
             dataset = log.parts[0]
             if dataset == "with_new" and stage != "extend_graph":
                 continue  # the same stages on somewhat fewer rows
             name = log.parts[2] if len(log.parts) > 3 else ""
             made = folder.glob(OUTPUTS.get(stage, "none").format(d=dataset, x=name))
             cost = next(csv.DictReader(path.open(), delimiter="\t"))
+            labels = config["run"]["labels"][0]
+            whole = stage in ("compute_kernel_tile", "make_copies")  # the rows that any draw labels
             rows.append(
-                {"stage": stage, "kind": kind, "n": n,
-                 "d": 784 if stage in ("fetch_dataset", "prepare_features") else 50, "fits": 1,
+                {"stage": stage, "kind": kind, "n": describe("mnist", **data["options"]).n_samples,
+                 "d": 784 if stage in RAW else data["pca"],
+                 "labels": labels * trials if whole else labels,
+                 "fits": trials if stage == "train_method" else 1,
                  "cpu_s": float(cost["cpu_s"]), "max_rss_mb": float(cost["max_rss_mb"]),
                  "bytes": sum(p.stat().st_size for p in made)}
             )  # fmt: skip
     return rows
-
-
-def fit_power(n, y) -> tuple[float, float, float]:
-    """``y = base + factor * n**power``: the power with the least relative error."""
-    n, y = np.asarray(n, float), np.asarray(y, float)
-    best = None
-    for power in np.arange(0.0, 2.51, 0.05):
-        design = np.column_stack([np.ones_like(n), (n / n.max()) ** power]) / y[:, None]
-        coefficients = np.linalg.lstsq(design, np.ones_like(y), rcond=None)[0]
-        if (coefficients < 0).any():
-            # What does not grow has no power; what has no base is a pure power.
-            only = 1 / y if coefficients[1] < 0 else (n / n.max()) ** power / y
-            value = (only @ np.ones_like(y)) / (only @ only)
-            coefficients = np.array([value, 0.0] if coefficients[1] < 0 else [0.0, value])
-        error = np.sum((design @ coefficients - 1) ** 2)
-        if best is None or error < best[0] - 1e-9:
-            best = (error, coefficients[0], coefficients[1] / n.max() ** power, float(power))
-    return best[1:]
 
 
 def fit(out: Path) -> None:
@@ -138,7 +145,7 @@ def fit(out: Path) -> None:
     with open(MEASURED, "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda r: (r["stage"], r["kind"], r["n"])))
+        writer.writerows(sorted(rows, key=lambda r: [r[k] for k in COLUMNS]))
     print(f"{len(rows)} jobs written to {MEASURED.relative_to(ROOT)}")
 
 
@@ -152,42 +159,114 @@ def read_measured() -> dict:
     return found
 
 
+# Read all columns of all rows: their growth is taken to be in step with the columns, of which
+# the runs vary nothing. Likewise the rows of kernels and copies are labelled ones.
+WITH_COLUMNS = {*RAW, "search_neighbors", "extend_graph", "encode_points", "compute_kernel_tile",
+                "make_copies", "draw_map"}  # fmt: skip
+WITH_LABELS = {"compute_kernel_tile", "make_copies"}
+
+
+# Stages that look at pairs of points may grow with their square; one does so by design.
+PAIRS = {"search_neighbors", "extend_graph", "mbed", "multimanifold"}
+FREE = (0.0, *np.arange(0.25, 2.51, 0.05))
+EXACT = ("search_neighbors", "euclidean")
+
+
+def allowed_powers(what: str, key: tuple) -> tuple:
+    """The powers of n that a law may have: what a fit to a decade of n cannot know.
+
+    Memory and files hold rows, and nothing keeps a matrix of all pairs. Powers below a half
+    cannot be told from the noise of a start of Python.
+    """
+    if what != "cpu_s":
+        return (0.0, 1.0)
+    if key == EXACT:
+        return (2.0,)
+    return (0.0, *np.arange(0.5, 2.01 if set(key) & PAIRS else 1.31, 0.05))
+
+
+def fit_law(rows: list[dict], what: str, key: tuple = ("", ""), powers=None) -> tuple:
+    """``base + factor fits (n / 1000)^a (labels / 100)^b (d / D)^c``, least relative error.
+
+    Returns (base, factor, a, b, c).
+    """
+    column = {k: np.array([r[k] for r in rows]) for k in ("n", "labels", "d", "fits", what)}
+    y = np.maximum(column[what], 1e-3)
+    fits = column["fits"] if what != "max_rss_mb" else np.ones(len(rows))
+    b, c = float(key[0] in WITH_LABELS), float(key[0] in WITH_COLUMNS)
+    columns = (column["d"] / (784 if key[0] in RAW else 50)) ** c
+    best = None
+    for a in allowed_powers(what, key) if powers is None else powers:
+        grows = fits * (column["n"] / 1000) ** a * (column["labels"] / 100) ** b * columns
+        design = np.column_stack([np.ones_like(y), grows]) / y[:, None]
+        if np.ptp(grows) == 0:  # nothing varies: it is all base, or in a file of rows all rows
+            design[:, 0 if what == "bytes" and b else 1] = 0
+        (base, factor), error = nnls(design, np.ones_like(y))
+        # Of laws that fit alike, the one that promises the least growth.
+        error = error**2 / len(y) + 1e-4 * a
+        if best is None or error < best[0]:
+            best = (error, base, factor, a, b, c)
+    _, base, factor, *found = best
+    return (base, factor, *(found if factor else (0.0, 0.0, 0.0)))
+
+
 def table() -> None:
-    print("| stage | of | points | CPU s at the most | power of n | MB at the most | power | MB on "
-          "disk |\n| --- | --- | --- | --- | --- | --- | --- | --- |")  # fmt: skip
+    print(
+        "| stage | of | points | CPU s, fewest and most points | grows as n to the | "
+        "MB, fewest and most | grows as n to the | MB on disk, most |\n" + "| --- " * 8 + "|"
+    )
     for (stage, kind), rows in sorted(read_measured().items()):
-        n = [r["n"] for r in rows]
-        seconds, memory = (fit_power(n, [r[k] for r in rows]) for k in ("cpu_s", "max_rss_mb"))
-        last = rows[-1]
-        power = [f"{law[2]:.2f}" if law[1] * max(n) ** law[2] > 0.2 * law[0] else "flat"
-                 for law in (seconds, memory)]  # fmt: skip
-        print(f"| {stage} | {kind} | {int(min(n))} .. {int(max(n))} | {last['cpu_s']:.1f} | "
-              f"{power[0]} | {last['max_rss_mb']:.0f} | {power[1]} | "
-              f"{last['bytes'] / 1e6:.1f} |")  # fmt: skip
+        plain = [r for r in rows if (r["labels"], r["fits"]) == (100, 1) and r["d"] in (50, 784)]
+        sizes = sorted({r["n"] for r in plain})
+        ends = [[r for r in plain if r["n"] == n][0] for n in (sizes[0], sizes[-1])]
+        cells = []
+        for what, form in (("cpu_s", "{:.1f}"), ("max_rss_mb", "{:.0f}")):
+            base, factor, power, *_ = fit_law(rows, what, (stage, kind), FREE)
+            grown = factor * (sizes[-1] / 1000) ** power
+            cells.append(" .. ".join(form.format(end[what]) for end in ends))
+            cells.append(f"{power:.2f}" if grown > 0.1 * base and power else "(flat)")
+        points = f"{int(sizes[0])} .. {int(sizes[-1])} ({len(sizes)} sizes)"
+        print(f"| {stage} | {kind} | {points} | {' | '.join(cells)} | "
+              f"{ends[1]['bytes'] / 1e6:.2f} |")  # fmt: skip
 
 
-# What also grows with the columns, and what with the labelled rows.
-WITH_D = {"fetch_dataset", "prepare_features", "search_neighbors", "extend_graph", "draw_map",
-          "encode_points", "compute_kernel_tile", "make_copies", "atlas", "knn", "linear_svm",
-          "label_spreading", "multimanifold"}  # fmt: skip
-WITH_LABELS = {"compute_kernel_tile", "make_copies", "svm", "invariant_svm", "atlas_svm"}
+def laws_text() -> str:
+    """The lines of src/fewfold/plan/laws.py."""
+    lines = [
+        '"""Written by `python benchmarks/scaling.py laws` from data/measured/scaling.csv."""',
+        "",
+        "# (stage, kind): CPU seconds, MB of memory, bytes on disk, each as base, factor and",
+        "# the powers of points, labels and columns: see `fewfold.plan.resources.Law`.",
+        "LAWS = {",
+    ]
+    for key, rows in sorted(read_measured().items()):
+        lines.append(f"    {key}: (".replace("'", '"'))
+        for what in ("cpu_s", "max_rss_mb", "bytes"):
+            law = fit_law(rows, what, key)
+            lines.append(f"        ({', '.join(repr(float(f'{v:.4g}')) for v in law)}),")
+        lines.append("    ),")
+    return "\n".join([*lines, "}", ""])
 
 
 def laws() -> None:
-    for (stage, kind), rows in sorted(read_measured().items()):
-        n = [r["n"] for r in rows]
-        numbers = [
-            *fit_power(n, [r["cpu_s"] for r in rows]),
-            *fit_power(n, [r["max_rss_mb"] for r in rows]),
-            rows[-1]["bytes"] / rows[-1]["n"],
-        ]
-        words = ", ".join(f"{v:.4g}" for v in numbers)
-        grows = {stage} if stage in WITH_D | WITH_LABELS else set()
-        grows |= {kind} if stage in ("fit_manifold", "train_method", "draw_figures") else set()
-        more = ", with_d=True" * bool(grows & WITH_D)
-        more += ", with_labels=True" * bool(grows & WITH_LABELS)
-        more += f", d={int(rows[0]['d'])}" * (rows[0]["d"] != 50)
-        print(f'    ("{stage}", "{kind}"): Law({words}{more}),')
+    LAWS.write_text(laws_text(), encoding="utf-8")
+    print(f"written to {LAWS.relative_to(ROOT)}")
+
+
+def plan(sizes: list[int]) -> None:
+    """Every stage at sizes that nobody ran: 50 columns (784 as fetched), 1000 labels, one fit."""
+    from fewfold.plan.forecast import duration
+    from fewfold.plan.resources import Sizes, need
+
+    heads = [f"{n:.0e}: CPU | memory GB | disk GB".replace("e+0", "e") for n in sizes]
+    print(f"| stage | of | {' | '.join(heads)} |\n" + "| --- " * (2 + 3 * len(sizes)) + "|")
+    for stage, kind in sorted(read_measured()):
+        cells = []
+        for n in sizes:
+            found = need(stage, Sizes(n, 784 if stage in RAW else 50, 1000), kind)
+            cells += [duration(found.cpu_s), f"{found.memory_mb / 1e3:.3g}",
+                      f"{found.storage / 1e9:.3g}"]  # fmt: skip
+        print(f"| {stage} | {kind} | {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -196,16 +275,27 @@ def main() -> None:
     one = commands.add_parser("run")
     one.add_argument("out", type=Path)
     one.add_argument("sizes", type=int, nargs="+")
+    one.add_argument("--methods", nargs="+", default=METHODS)
+    for key in BASE:
+        one.add_argument(f"--{key}", type=int, nargs="*", default=[])
     commands.add_parser("fit").add_argument("out", type=Path)
     commands.add_parser("laws")
     commands.add_parser("table")
+    commands.add_parser("plan").add_argument("sizes", type=int, nargs="+")
     given = parser.parse_args()
     if given.command == "run":
-        run(given.out.resolve(), given.sizes)
+        run(
+            given.out.resolve(),
+            given.sizes,
+            given.methods,
+            {key: getattr(given, key) for key in BASE},
+        )
     elif given.command == "fit":
         fit(given.out.resolve())
     elif given.command == "laws":
         laws()
+    elif given.command == "plan":
+        plan(given.sizes)
     else:
         table()
 

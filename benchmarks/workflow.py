@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,12 @@ TINY = {
     "options": {"n_samples": 120, "n_features": 5, "seed": 1},
     "scale": "standard",
 }
+
+
+def cpu_seconds() -> float:
+    """CPU time of all processes that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def snakemake(folder: Path, config: dict, *words: str) -> tuple[float, str]:
@@ -51,10 +58,10 @@ def count(said: str) -> int:
     return int(re.search(r"^total\s+(\d+)", said, re.MULTILINE)[1])
 
 
-def costs(folder: Path) -> list[float]:
-    """Seconds of every job, as it measured them itself."""
+def costs(folder: Path, column: str) -> float:
+    """Seconds of all jobs together, as each measured them itself."""
     files = (folder / "logs").rglob("*.cost.tsv")
-    return [float(next(csv.DictReader(p.open(), delimiter="\t"))["s"]) for p in files]
+    return sum(float(next(csv.DictReader(p.open(), delimiter="\t"))[column]) for p in files)
 
 
 def many(trials: int, datasets: int = 1) -> dict:
@@ -75,14 +82,17 @@ def overhead(out: Path) -> None:
     """Two runs that differ by 30 jobs: what is common to both falls out."""
     found = []
     for trials in (10, 40):
-        seconds, said = snakemake(out / str(trials), many(trials), "--cores", "1")
-        found.append((count(said), seconds, sum(costs(out / str(trials)))))
-        print(f"{found[-1][0]} jobs: {seconds:.1f} s, of which in the jobs' own work "
-              f"{found[-1][2]:.1f} s")  # fmt: skip
-    (few, short, own), (more, long, own_too) = found
-    each = ((long - own_too) - (short - own)) / (more - few)
-    print(f"per job beside its work: {each:.2f} s (Snakemake, the start of Python, imports); "
-          f"start of a run: {short - own - each * few:.1f} s")  # fmt: skip
+        before, folder = cpu_seconds(), out / str(trials)
+        seconds, said = snakemake(folder, many(trials), "--cores", "1")
+        cpu = cpu_seconds() - before
+        found.append((count(said), seconds - costs(folder, "s"), cpu - costs(folder, "cpu_s")))
+        print(f"{found[-1][0]} jobs: {seconds:.1f} s, {cpu:.1f} s of CPU", flush=True)
+    (few, *less), (more, *rest) = found
+    wall, cpu = ((b - a) / (more - few) for a, b in zip(less, rest))
+    print(
+        f"per job beside its work: {wall:.2f} s, {cpu:.2f} s of CPU; "
+        f"start of a run: {less[0] - wall * few:.1f} s, {less[1] - cpu * few:.1f} s of CPU"
+    )
 
 
 def noop(out: Path) -> None:
@@ -95,10 +105,12 @@ def noop(out: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     snakemake(out, config, "--touch", "--cores", "1")
+    before = cpu_seconds()
     seconds, again = snakemake(out, config, "--cores", "1")
     if "Nothing to be done" not in again:
         sys.exit(again[-2000:])
-    print(f"{count(said)} jobs, nothing to do: {seconds:.1f} s")
+    cpu = cpu_seconds() - before
+    print(f"{count(said)} jobs, nothing to do: {seconds:.1f} s, {cpu:.1f} s of CPU")
 
 
 def speedup(out: Path) -> None:
@@ -127,11 +139,17 @@ def only_c(out: Path) -> None:
         "kernels": {"rbf": {"gamma": 0.02}},
         "methods": {"rbf_svm": {"C": 10.0}},
     }  # fmt: skip
-    first, said = snakemake(out, config, "--cores", "1")
-    print(f"first run: {count(said)} jobs, {first:.1f} s", flush=True)
-    config["methods"]["rbf_svm"]["C"] = 30.0
-    again, said = snakemake(out, config, "--cores", "1")
-    print(f"after a change of C: {count(said)} jobs, {again:.1f} s, {100 * again / first:.1f} %")
+    found = []
+    for C in (10.0, 30.0):
+        config["methods"]["rbf_svm"]["C"] = C
+        before = cpu_seconds()
+        seconds, said = snakemake(out, config, "--cores", "1")
+        found.append((seconds, cpu_seconds() - before))
+        print(f"C = {C:g}: {count(said)} jobs, {seconds:.1f} s, {found[-1][1]:.1f} s of CPU",
+              flush=True)  # fmt: skip
+    (first, first_cpu), (again, again_cpu) = found
+    print(f"the second run took {100 * again / first:.1f} % of the first one's time, "
+          f"{100 * again_cpu / first_cpu:.1f} % of its CPU time")  # fmt: skip
 
 
 def main() -> None:

@@ -213,8 +213,17 @@ def predict(
 def doctor(
     out: Annotated[Path, typer.Option(help="The folder runs would use.")] = Path("."),
     profile: Profile = None,
+    plan: Annotated[
+        list[Path] | None, typer.Option(help="A config: say what it would take here, run nothing.")
+    ] = None,
 ):
-    """Check installation, cores, memory, disk, cache, mirror and cluster profile."""
+    """Check installation, cores, memory, disk and profile; or say what a config would take."""
+    if plan:
+        from fewfold.plan.forecast import show_plan
+
+        show_plan(plan, out, typer.echo)
+        return
+
     from fewfold.doctor import examine, show
 
     findings = examine(out, profile)

@@ -91,6 +91,18 @@ class Cluster:
             time.sleep(0.5)
         raise AssertionError(f"{name} did not run:\n{self.slurm('squeue')}\n{self.said()[-3000:]}")
 
+    def nodes_of(self, start):
+        """The nodes on which jobs whose comment starts so are at work."""
+        lines = self.slurm("squeue", "-h", "-t", "R", "-o", "%N|%k").splitlines()
+        return {
+            node for node, comment in (x.split("|") for x in lines) if comment.startswith(start)
+        }
+
+    def asleep(self, rule, dataset):
+        """Wait for a job to run and to have met its fault; return its SLURM number and node."""
+        self.until(lambda: list(self.faults.glob(f"{rule}@{dataset}.*.taken")))
+        return self.running(rule, dataset)
+
     def until(self, true, seconds=900):
         """Wait until something is so."""
         end = time.monotonic() + seconds

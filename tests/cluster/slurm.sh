@@ -52,7 +52,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=2,bf_interval=2
 ReturnToService=1
 MpiDefault=none
-MinJobAge=600
+MinJobAge=7200
 KillWait=5
 SlurmdParameters=config_overrides
 DefMemPerCPU=500

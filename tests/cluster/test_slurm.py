@@ -18,7 +18,7 @@ DEFAULT = {
         "digits": {"options": {"n_samples": 600}},
         "helix": {"options": {"n_samples": 1000}},
     },
-    "kernels": {"rbf": {"tile_rows": 25}},  # 100 labelled rows of digits: four tiles
+    "kernels": {"rbf": {"tile_rows": 25}},  # 160 labelled rows of helix: seven tiles, four a node
 }
 TROUBLES = ("cancelled", "lost", "slow")
 SMALL = {
@@ -60,9 +60,9 @@ WHERE = (
 
 def cancel_and_lose(cluster):
     """A person cancels one job, then a node goes down under another, and comes back."""
-    number, _ = cluster.running("prepare_features", "cancelled")
+    number, _ = cluster.asleep("prepare_features", "cancelled")
     cluster.slurm("scancel", number)
-    _, node = cluster.running("prepare_features", "lost")
+    _, node = cluster.asleep("prepare_features", "lost")
     cluster.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
     try:
         cluster.until(lambda: states(cluster, "prepare_features", "lost")[-1] == "COMPLETED")
@@ -83,7 +83,7 @@ def runs(slurm, code, tmp_path_factory):
     troubled.fault("prepare_features@lost", "sleep 1000")
     troubled.fault("fetch_dataset@slow.always", f"wait {troubled.faults}/go")
     default = Cluster(base / "default", code, slurm, DEFAULT)
-    default.fault("compute_kernel_tile@digits.always", "sleep 4")
+    default.fault("compute_kernel_tile@helix.always", f"wait {default.faults}/spread")
     here = Cluster(base / "local", code, slurm, DEFAULT)
     here_too = Cluster(base / "local_troubled", code, slurm, troubled_config(mended))
     local = {"profile": code / "workflow/profiles/default"}
@@ -91,6 +91,9 @@ def runs(slurm, code, tmp_path_factory):
     try:
         troubled.node = cancel_and_lose(troubled)
         started.append(default.start())
+        tiles = "rule_compute_kernel_tile_wildcards_helix"
+        default.until(lambda: default.nodes_of(tiles) == {"node1", "node2"})
+        default.fault("spread", "")
         troubled.until(lambda: "TIMEOUT" in states(troubled, "fetch_dataset", "slow"))
         troubled.fault("go", "")
         assert here_too.run("--cores", "1", **local) == 0, here_too.said()
@@ -98,7 +101,7 @@ def runs(slurm, code, tmp_path_factory):
         troubled.code_at_end = started[0].wait(timeout=1800)
         troubled.said_at_end = troubled.said()
         if troubled.code_at_end:
-            troubled.left = sorted(p.name for p in troubled.folder.rglob("*.part"))
+            troubled.left = sorted(p.name for p in troubled.folder.rglob(".*.part"))
             troubled.made = (troubled.folder / "results/failing/features.h5").exists()
             table(file, broken=False)
             started.append(troubled.start())
@@ -116,8 +119,8 @@ def test_default_config_gives_the_same_tables_as_without_the_cluster(runs):
 
 
 def test_tiles_of_one_kernel_run_on_both_nodes(runs):
-    logs = list(runs["default"].folder.glob("logs/digits/kernels/rbf/compute_kernel_tile_*.log"))
-    assert len(logs) == 4
+    logs = list(runs["default"].folder.glob("logs/helix/kernels/rbf/compute_kernel_tile_*.log"))
+    assert len(logs) == 7
     nodes = {re.match(r"on (\w+)", log.read_text())[1] for log in logs}
     assert nodes == {"node1", "node2"}
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fewfold.exceptions import FewfoldError
-from fewfold.plan import resources
+from fewfold.plan.estimate import estimate
 from fewfold.plan.plan import Plan
 from fewfold.plan.schema import validate
 
@@ -92,17 +92,15 @@ def plan_everything(config):
     plan = Plan(config)
     for dataset, method in plan.pairs:
         plan.chain(method)
-        shape = plan.describe(dataset)
-        budget = plan.largest_budget(dataset)
         assert plan.trial_batches(dataset)
         for graph in plan.graphs_of(method):
             assert plan.graph_tiles(dataset, graph) >= 1
         if plan.chain(method).kernel:
             assert plan.kernel_tiles(dataset, plan.chain(method).kernel) >= 1
-        for rule in ("fetch_dataset", "train_method", "fit_manifold"):
-            size = (shape.n_samples, shape.n_features, budget)
-            assert resources.memory_mb(rule, *size) > 0
-            assert resources.runtime_min(rule, *size) > 0
+    found = estimate(plan)
+    for stage in found.stages:
+        assert stage.jobs >= 1 and min(stage.cpu_s, stage.memory_mb) > 0
+    assert found.jobs > len(plan.pairs) and found.storage > 0
     return plan
 
 

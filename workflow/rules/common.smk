@@ -6,6 +6,7 @@ import yaml
 
 from fewfold.plan.parts import KERNELS, LEARNERS, MANIFOLDS
 from fewfold.plan import resources as requests
+from fewfold.plan.estimate import sizes_of
 from fewfold.plan.plan import Plan
 from fewfold.plan.schema import validate as validate_config
 from fewfold.provenance import script_digest
@@ -51,37 +52,60 @@ def plain(settings, leave_out=()):
     return {k: settings[k] for k in sorted(settings) if k not in leave_out}
 
 
-def sizes_of(name):
-    """Rows, columns, labels and fits of a dataset, for the requests below."""
-    shape, budgets = plan.describe(name), plan.dataset(name)["labels"]
-    fits = len(budgets) * plan.run["trials_per_job"]
-    return shape.n_samples, shape.n_features, plan.largest_budget(name), fits
+def kind_and_jobs(rule, wildcards):
+    """The kind of graph, manifold, kernel or learner of a job, and how many share its stage."""
+    for wildcard, section, key in (
+        ("graph", "graphs", "metric"),
+        ("manifold", "manifolds", "type"),
+        ("kernel", "kernels", "type"),
+        ("method", "methods", "learner"),
+    ):
+        if hasattr(wildcards, wildcard):
+            name = getattr(wildcards, wildcard)
+            jobs = (
+                plan.graph_tiles(wildcards.dataset, name)
+                if rule == "search_neighbors"
+                else 1
+            )
+            return config[section][name].get(key, ""), jobs
+    return "", 1
+
+
+def sizes_for(rule, wildcards):
+    """The sizes that a job's requests follow from; without a dataset, those of the largest."""
+    if not hasattr(wildcards, "dataset"):
+        return max(sizes_of(plan, name) for name in plan.run["datasets"])
+    name = wildcards.dataset
+    if rule in ("fetch_dataset", "prepare_features"):
+        return sizes_of(plan, name)._replace(d=plan.describe(name).n_features)
+    sizes = sizes_of(
+        plan, name, all_draws=rule in ("compute_kernel_tile", "make_copies")
+    )
+    if rule == "compute_kernel_tile":
+        tile_rows = config["kernels"][wildcards.kernel].get("tile_rows", 4000)
+        return sizes._replace(labels=min(sizes.labels, tile_rows))
+    return sizes
 
 
 def memory_of(rule):
-    """What a job of this rule asks for in MB; more with each attempt."""
+    """What a job of this rule asks for in MB; twice as much with each attempt."""
 
     def ask(wildcards, attempt):
-        if not hasattr(wildcards, "dataset"):
-            needs = [sizes_of(name)[:3] for name in plan.run["datasets"]]
-            return requests.grow(
-                max(requests.memory_mb(rule, *size) for size in needs), attempt
-            )
+        kind, _ = kind_and_jobs(rule, wildcards)
         return requests.grow(
-            requests.memory_mb(rule, *sizes_of(wildcards.dataset)[:3]), attempt
+            requests.memory_mb(rule, sizes_for(rule, wildcards), kind), attempt
         )
 
     return ask
 
 
 def minutes_of(rule):
-    """How long a job of this rule may run in minutes; longer with each attempt."""
+    """How long a job of this rule may run in minutes; twice as long with each attempt."""
 
     def ask(wildcards, attempt):
-        if not hasattr(wildcards, "dataset"):
-            return requests.grow(10, attempt)
+        kind, jobs = kind_and_jobs(rule, wildcards)
         return requests.grow(
-            requests.runtime_min(rule, *sizes_of(wildcards.dataset)), attempt
+            requests.runtime_min(rule, sizes_for(rule, wildcards), kind, jobs), attempt
         )
 
     return ask

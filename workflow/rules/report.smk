@@ -38,8 +38,8 @@ rule draw_figures:
         "../envs/fewfold.yaml"
     threads: 1
     resources:
-        mem_mb=memory_of("train_method"),
-        runtime=minutes_of("train_method"),
+        mem_mb=memory_of("draw_figures"),
+        runtime=minutes_of("draw_figures"),
     params:
         settings=figure_settings,
         code=figure_code,

@@ -3,7 +3,7 @@
 from fewfold.exceptions import ConfigError
 from fewfold.graph.build import GraphSettings
 from fewfold.report.page import templates_digest
-from fewfold.transforms.naming import transform_key, transform_or_default
+from fewfold.transforms.naming import transform_key
 
 # --- Data
 
@@ -173,21 +173,12 @@ def kernel_settings(wildcards):
     }
 
 
-def transform_of(dataset, method):
-    """The transform whose copies a method learns from, or None."""
-    entry = config["methods"][method]
-    if not LEARNERS[entry["learner"]].copies:
-        return None
-    return transform_or_default(entry.get("transform"), plan.image_shape(dataset))
-
-
 def copies_settings(wildcards):
     """The settings behind a copies file's name: those of any method that reads it."""
-    for method in plan.methods_for(wildcards.dataset):
-        spec = transform_of(wildcards.dataset, method)
-        if spec is not None and transform_key(spec) == wildcards.transform:
-            return {"transform": spec}
-    raise ConfigError(f"No method of this run uses copies {wildcards.transform!r}.")
+    found = plan.transforms(wildcards.dataset)
+    if wildcards.transform not in found:
+        raise ConfigError(f"No method of this run uses copies {wildcards.transform!r}.")
+    return {"transform": found[wildcards.transform]}
 
 
 def kernel_code(wildcards):
@@ -207,11 +198,10 @@ def kernel_tiles(wildcards):
 def training_inputs(wildcards):
     chain, base = plan.chain(wildcards.method), f"results/{wildcards.dataset}"
     files = {name: f"{base}/{name}.h5" for name in ("features", "labels", "splits")}
-    graph = chain.graph
+    graph = plan.read_graph(wildcards.method)
     if chain.manifold:
         files["manifold"] = f"{base}/manifolds/{chain.manifold}.h5"
         entry = config["manifolds"][chain.manifold]
-        graph = graph or entry.get("graph")
         if MANIFOLDS[entry["type"]].encodes:
             files["points"] = f"{base}/manifolds/{chain.manifold}.points.h5"
     if graph:
@@ -220,7 +210,7 @@ def training_inputs(wildcards):
             files["extension"] = f"{base}/graphs/{graph}.new.h5"
     if chain.kernel:
         files["kernel"] = f"{base}/kernels/{chain.kernel}.h5"
-    transform = transform_of(wildcards.dataset, wildcards.method)
+    transform = plan.transform_of(wildcards.dataset, wildcards.method)
     if transform is not None:
         files["copies"] = f"{base}/copies/{transform_key(transform)}.h5"
     return files
@@ -296,26 +286,18 @@ def used_edges():
         absent |= {"search_neighbors", "build_graph"}
     if not any(plan.n_held_out(d) for d in plan.run["datasets"]):
         absent.add("extend_graph")
-    if not any(has_figures(m) for m in methods):
+    if not any(plan.has_figures(m) for m in methods):
         absent.add("draw_figures")
     manifolds = {name for m in methods for name in plan.manifolds_of(m)}
     if not manifolds:
         absent.add("fit_manifold")
     if not any(MANIFOLDS[config["manifolds"][m]["type"]].encodes for m in manifolds):
         absent.add("encode_points")
-    if not any(transform_of(dataset, method) for dataset, method in plan.pairs):
+    if not any(plan.transform_of(dataset, method) for dataset, method in plan.pairs):
         absent.add("make_copies")
     if not any(chain.kernel for chain in chains):
         absent |= {"compute_kernel_tile", "join_kernel"}
     return [list(edge) for edge in RULE_EDGES if not absent & set(edge)]
-
-
-def has_figures(method):
-    """Whether a method draws pictures of its own; a method told the truth has nothing to show."""
-    entry = config["methods"][method]
-    return bool(
-        LEARNERS[entry["learner"]].figures and entry.get("mode", "ssl") == "ssl"
-    )
 
 
 def figure_settings(wildcards):
@@ -348,7 +330,9 @@ def report_files():
                 m: f"{base}/methods/{m}/trials_{first}_{last}.h5" for m in methods
             },
             "figures": {
-                m: f"{base}/methods/{m}/figures.h5" for m in methods if has_figures(m)
+                m: f"{base}/methods/{m}/figures.h5"
+                for m in methods
+                if plan.has_figures(m)
             },
         }
     return files

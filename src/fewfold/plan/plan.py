@@ -263,6 +263,39 @@ class Plan:
         return sorted({name for section, name in self._collect("methods", method)
                        if section == "manifolds"})  # fmt: skip
 
+    def kernels_of(self, method: str) -> list[str]:
+        """Return every kernel in a method's chain."""
+        return sorted({name for section, name in self._collect("methods", method)
+                       if section == "kernels"})  # fmt: skip
+
+    def read_graph(self, method: str) -> str | None:
+        """Return the graph that a method's training itself reads: its own, or its manifold's."""
+        chain = self.chain(method)
+        if chain.graph or not chain.manifold:
+            return chain.graph
+        return self.config["manifolds"][chain.manifold].get("graph")
+
+    def transform_of(self, name: str, method: str):
+        """Return the transform whose copies a method learns from, or None."""
+        from fewfold.transforms.naming import transform_or_default
+
+        entry = self.config["methods"][method]
+        if not LEARNERS[entry["learner"]].copies:
+            return None
+        return transform_or_default(entry.get("transform"), self.image_shape(name))
+
+    def has_figures(self, method: str) -> bool:
+        """Whether a method draws pictures of its own; one told the truth has nothing to show."""
+        entry = self.config["methods"][method]
+        return bool(LEARNERS[entry["learner"]].figures and entry.get("mode", "ssl") == "ssl")
+
+    def transforms(self, name: str) -> dict:
+        """Return {key: transform} of the copies that a dataset's methods read."""
+        from fewfold.transforms.naming import transform_key
+
+        found = [self.transform_of(name, method) for method in self.methods_for(name)]
+        return {transform_key(spec): spec for spec in found if spec is not None}
+
     def _collect(self, section, name):
         entry = self.config[section][name]
         for other, key in REFERENCES.items():

@@ -1,13 +1,123 @@
-"""Memory and time that a job asks for, from the sizes the plan knows.
+"""What a job takes, from the sizes the plan knows: seconds, memory, storage.
 
-The formulas follow the measurements in docs/scaling.md with room to spare; a job that still
-asks for too little is retried with more (`grow`). They are requests to a scheduler: they do
-not change a result, and are no part of the config.
+The laws are fitted to measurements (docs/scaling.md, `fewfold.plan.laws`). Requests to a
+scheduler leave room above them, and a job that still asks for too little is tried again with
+more (`grow`). They do not change a result, and are no part of the config.
 """
 
 from __future__ import annotations
 
-BASE_MB = 600  # a Python process with numpy, scipy, scikit-learn and faiss loaded
+from typing import NamedTuple
+
+from fewfold.plan.laws import LAWS
+
+# Room that a request leaves above the law, for other data, and for machines that are slower.
+SPARE_MEMORY, SPARE_TIME = 1.5, 5.0
+LEAST_MB, LEAST_MIN = 500, 3
+
+# For want of a measurement, a stage is taken to cost what its nearest relative does.
+LIKE = {
+    # graphs
+    "cosine": "euclidean", "precomputed": "euclidean", "tangent": "deformation",
+    "orbit": "deformation",
+    # manifolds and kernels
+    "embedding": "eigenbasis", "linear": "rbf", "atlas": "rbf", "deformed": "rbf",
+    # learners
+    "kmeans": "knn", "feature_svm": "linear_svm", "embedded": "eigenbasis", "graph_svm": "svm",
+    "metric_svm": "svm",
+    "virtual_support_vectors": "invariant_svm", "virtual_samples": "invariant_svm",
+}  # fmt: skip
+
+
+class Sizes(NamedTuple):
+    """What a stage's cost depends on.
+
+    Attributes
+    ----------
+    n, d : int
+        Rows and columns.
+    labels : int
+        Labelled rows: of the largest draw, or for kernels and copies of all draws.
+    fits : int
+        Cells (trial and budget) of a training job.
+    """
+
+    n: int
+    d: int
+    labels: int = 100
+    fits: int = 1
+
+
+class Law(NamedTuple):
+    """``base + factor fits (n / 1000)^n (labels / 100)^labels (d / D)^d``, D the columns measured.
+
+    Examples
+    --------
+    >>> Law(2.0, 1.0, 2.0, 0.0, 0.0).at(Sizes(2000, 50))
+    6.0
+    """
+
+    base: float
+    factor: float
+    n: float
+    labels: float
+    d: float
+
+    def at(self, sizes: Sizes, columns: int = 50) -> float:
+        """Return the law's value."""
+        grows = (sizes.n / 1000) ** self.n * (max(sizes.labels, 1) / 100) ** self.labels
+        return self.base + self.factor * sizes.fits * grows * (sizes.d / columns) ** self.d
+
+
+class Need(NamedTuple):
+    """What a job takes: CPU seconds, peak memory in MB, bytes that it leaves on disk."""
+
+    cpu_s: float
+    memory_mb: float
+    storage: float
+
+
+def known_kind(stage: str, kind: str) -> str:
+    """Return the kind whose measured law stands for this one."""
+    if (stage, kind) not in LAWS:
+        kind = LIKE.get(kind, kind)
+    return kind if (stage, kind) in LAWS else ""
+
+
+def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
+    """Return what the whole of a stage takes, before it is cut into tiles.
+
+    Parameters
+    ----------
+    stage : str
+        A rule's name.
+    sizes : Sizes
+    kind : str
+        Metric of a graph, type of a manifold or kernel, or learner. A stage that was measured
+        for other kinds only is taken to cost what its most expensive kind does.
+
+    Examples
+    --------
+    >>> small, large = (need("search_neighbors", Sizes(n, 50), "euclidean") for n in (10**4, 10**6))
+    >>> large.cpu_s > 1000 * small.cpu_s
+    True
+    """
+    found = known_kind(stage, kind)
+    keys = [(stage, found)] if (stage, found) in LAWS else [k for k in LAWS if k[0] == stage]
+    columns = 784 if stage in ("fetch_dataset", "prepare_features") else 50
+    if stage != "train_method":
+        sizes = sizes._replace(fits=1)
+    needs = [
+        Need(
+            seconds.at(sizes, columns),
+            memory.at(sizes._replace(fits=1), columns),
+            storage.at(sizes, columns),
+        )
+        for seconds, memory, storage in (map(Law._make, LAWS[key]) for key in keys)
+    ]
+    if not needs:  # small stages of `fewfold label`: they read what scoring a method reads
+        return need("evaluate_method", sizes)
+    return Need(*(max(values) for values in zip(*needs)))
 
 
 def grow(value: float, attempt: int) -> int:
@@ -15,55 +125,11 @@ def grow(value: float, attempt: int) -> int:
     return int(value * 2 ** (attempt - 1)) + 1
 
 
-def features_mb(n: int, d: int) -> float:
-    """Memory of a dense float32 table and a working copy, in MB."""
-    return BASE_MB + 3 * 4e-6 * n * d
+def memory_mb(stage: str, sizes: Sizes, kind: str = "") -> float:
+    """Return the memory that a stage's job asks for."""
+    return max(LEAST_MB, SPARE_MEMORY * need(stage, sizes, kind).memory_mb)
 
 
-def memory_mb(rule: str, n: int, d: int, labeled: int = 0, budgets: int = 1) -> float:
-    """Return the memory a rule's job needs.
-
-    Parameters
-    ----------
-    rule : str
-    n, d : int
-        Rows and columns of the dataset.
-    labeled : int
-        Labelled rows of the largest draw.
-    budgets : int
-        Label budgets of a training job.
-    """
-    table = features_mb(n, d)
-    graph = 4e-4 * n  # neighbours, weights and their transpose, some 30 per point
-    return {
-        "fetch_dataset": 1.5 * table,
-        "prepare_features": 2.0 * table,
-        "search_neighbors": table + graph + 200,
-        "build_graph": BASE_MB + 4 * graph,
-        "extend_graph": table + 2 * graph,
-        "fit_manifold": table + 8e-3 * n + 600,
-        "encode_points": table + 4e-3 * n + 400,
-        "compute_kernel_tile": table + 600,
-        "make_copies": table + 200,
-        "train_method": table + 2 * graph + 3 * 8e-6 * labeled * n + 500,
-        "draw_map": table + 300,
-        "make_report": table + 600,
-    }.get(rule, BASE_MB + 4e-5 * n)
-
-
-def runtime_min(rule: str, n: int, d: int, labeled: int = 0, fits: int = 1) -> float:
-    """Return the minutes a rule's job may take on two ordinary cores.
-
-    ``fits`` is the number of (trial, budget) cells of a training job.
-    """
-    flop = 1e-11 / 60  # minutes per multiply-add at 10 GFLOP/s
-    return 3 + {
-        "fetch_dataset": 1e-8 * n * d * 10,
-        "prepare_features": flop * n * d * min(d, 4000) * 4,
-        "search_neighbors": flop * n * n * min(d, 800) * 4 + 2e-5 * n,
-        "extend_graph": flop * n * n * min(d, 800) + 2e-5 * n,
-        "fit_manifold": 1e-4 * n,
-        "encode_points": 2e-5 * n,
-        "compute_kernel_tile": flop * n * max(labeled, 1000) * d * 4,
-        "train_method": fits * (5e-6 * n + 2e-8 * labeled * n + 0.05),
-    }.get(rule, 2)
+def runtime_min(stage: str, sizes: Sizes, kind: str = "", jobs: int = 1) -> float:
+    """Return the minutes that one of a stage's ``jobs`` asks for."""
+    return LEAST_MIN + SPARE_TIME * need(stage, sizes, kind).cpu_s / jobs / 60
