@@ -1,7 +1,7 @@
 """Print the figures of docs/methods/mbed.md.
 
     FEWFOLD_MIRROR=... python benchmarks/mbed.py errors [g50c] [g10n] [text] [uspst] [coil20]
-                                                 [--variant published] [--splits 10]
+                                                 [--variant published] [--splits 10] [--steps 500]
     python benchmarks/mbed.py clusters [g50c] [text]       pair errors without labels
     python benchmarks/mbed.py heldout                      labels of held-out points, g50c
     python benchmarks/mbed.py large [20000] [--graph]      MNIST, 1000 labels: time, memory, 1-NN
@@ -60,19 +60,20 @@ def hide(y, labeled):
     return seen, seen == -1
 
 
-def errors(names, variant, n_splits):
+def errors(names, variant, n_splits, n_steps):
     for name in names or ["g50c", "g10n", "text", "uspst", "coil20"]:
         data = load(name)
         found, chosen, start = [], [], time.perf_counter()
         for seed, labeled in enumerate(splits_of(data)[:n_splits]):
             seen, hidden = hide(data.y, labeled)
-            model = MbedClassifier(variant=variant, random_state=seed).fit(data.X, seen)
+            model = MbedClassifier(variant=variant, n_steps=n_steps, random_state=seed)
+            model.fit(data.X, seen)
             found.append(100 * np.mean(model.transduction_[hidden] != data.y[hidden]))
             chosen.append(model.similarity_)
         seconds = (time.perf_counter() - start) / len(found)
         spread = np.std(found, ddof=min(1, len(found) - 1))
         say(
-            f"{name} {variant}: error {np.mean(found):.2f} +- {spread:.2f} % over "
+            f"{name} {variant}, {n_steps} steps: error {np.mean(found):.2f} +- {spread:.2f} % over "
             f"{len(found)} splits {np.round(found, 1).tolist()}, {seconds:.1f} s a run, "
             f"neighbourhoods {sorted(set(chosen))}"
         )
@@ -246,7 +247,7 @@ def main():
     parser.add_argument("--graph", action="store_true")
     args = parser.parse_args()
     {
-        "errors": lambda: errors(args.names, args.variant, args.splits),
+        "errors": lambda: errors(args.names, args.variant, args.splits, args.steps),
         "clusters": lambda: clusters(args.names),
         "heldout": heldout,
         "large": lambda: large(args.names, args.steps, args.graph),
