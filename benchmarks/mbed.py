@@ -84,7 +84,7 @@ def pair_error(a, b):
     return 100 * np.mean((a[:, None] == a)[upper] != (b[:, None] == b)[upper])
 
 
-def clusters(names):
+def clusters(names, n_steps):
     from sklearn.cluster import KMeans
 
     for name in names or ["g50c", "text"]:
@@ -93,9 +93,10 @@ def clusters(names):
         means = KMeans(K, n_init=10, random_state=0).fit_predict(data.X)
         say(f"{name} k-means, 10 starts: pair error {pair_error(means, data.y):.2f} %")
         for variant, n_init in (("default", 1), ("published", 10)):
-            model = MbedClassifier(K, variant=variant, n_init=n_init, random_state=0).fit(data.X)
+            options = {"variant": variant, "n_init": n_init, "n_steps": n_steps}
+            model = MbedClassifier(K, random_state=0, **options).fit(data.X)
             say(
-                f"{name} Mbed {variant}, {n_init} start(s): pair error "
+                f"{name} Mbed {variant}, {n_init} start(s), {n_steps} steps: pair error "
                 f"{pair_error(model.transduction_, data.y):.2f} % ({model.similarity_})"
             )
 
@@ -248,7 +249,7 @@ def main():
     args = parser.parse_args()
     {
         "errors": lambda: errors(args.names, args.variant, args.splits, args.steps),
-        "clusters": lambda: clusters(args.names),
+        "clusters": lambda: clusters(args.names, args.steps),
         "heldout": heldout,
         "large": lambda: large(args.names, args.steps, args.graph),
         "starts": lambda: starts(args.names, args.steps, args.splits),
