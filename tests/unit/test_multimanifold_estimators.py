@@ -83,6 +83,24 @@ def test_dollar_sign_does_not_depend_on_where_the_cover_starts():
     assert min(purity(data.groups[p.kept], p.part) for p in found) > 0.97
 
 
+def test_a_sharper_bandwidth_is_taken_where_the_covers_disagree():
+    seed = int(np.random.SeedSequence([4000, 80]).generate_state(1)[0])
+    data, _ = draw("surface_helix", 80, 10_000, seed=seed)
+    labelled = np.arange(10_080) < 80
+    auto, paper = (
+        partition(data.X, labelled),
+        partition(data.X, labelled, PartitionSettings(sigma=0.2)),
+    )
+    assert auto.agreement > paper.agreement < 0.9
+    for found, low, high in ((paper, 0.5, 0.95), (auto, 0.96, 1.0)):
+        assert low < purity(data.groups[found.kept], found.part) < high
+    # Where they agree the paper's bandwidth is kept.
+    data, _ = draw("surface_helix", 20, 20_000, seed=3)
+    steady = partition(data.X, np.arange(20_020) < 20)
+    same = partition(data.X, np.arange(20_020) < 20, PartitionSettings(sigma=0.2))
+    assert steady.agreement > 0.9 and (steady.W != same.W).nnz == 0
+
+
 def test_helix_with_ten_thousand_unlabelled_points():
     data, y = draw("surface_helix", 80, 10_000, n_test=5000)
     train = ~data.test_mask

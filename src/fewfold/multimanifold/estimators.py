@@ -31,7 +31,7 @@ class _MultiManifold(BaseEstimator):
         min_unlabelled="auto",
         n_neighbors="auto",
         degree="auto",
-        sigma=0.2,
+        sigma="auto",
         ridge="auto",
         cell_ridge="auto",
         n_components="auto",
@@ -166,8 +166,9 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
     n_neighbors, degree : int or "auto"
         Sizes of the covariance neighbourhoods (``floor(3 log M)``) and of the graph
         neighbourhoods (``floor(1.5 log(m + n))``).
-    sigma : float
-        Bandwidth of the weights ``exp(-H**2 / (2 sigma**2))``.
+    sigma : float or "auto"
+        Bandwidth of the weights ``exp(-H**2 / (2 sigma**2))``; "auto" is 0.2 and, in up to 4
+        dimensions where the covers disagree, 0.15 if they agree better then.
     ridge : float or "auto"
         Share of the mean variance added to covariances: 0.01 up to 4 dimensions, 0.3 above.
     cell_ridge : float or "auto"

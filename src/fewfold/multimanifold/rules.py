@@ -21,8 +21,9 @@ class PartitionSettings:
         Size of the neighbourhoods of covariances and cover, ``floor(3 log M)``.
     degree : int or "auto"
         Mahalanobis neighbours of a point in the graph, ``floor(1.5 log(m + n))``.
-    sigma : float
-        Bandwidth of the Hellinger weights.
+    sigma : float or "auto"
+        Bandwidth of the Hellinger weights. "auto" is 0.2 and, in up to 4 dimensions where the
+        covers disagree about the partition, 0.15 if they agree better then.
     ridge : float or "auto"
         Share of the mean variance added to each covariance; 0.01 up to 4 dimensions, else 0.3.
     cell_ridge : float or "auto"
@@ -44,7 +45,7 @@ class PartitionSettings:
     min_unlabelled: int | str = "auto"
     n_neighbors: int | str = "auto"
     degree: int | str = "auto"
-    sigma: float = 0.2
+    sigma: float | str = "auto"
     ridge: float | str = "auto"
     cell_ridge: float | str = "auto"
     n_components: int | str | None = "auto"
