@@ -52,7 +52,7 @@ def plain(settings, leave_out=()):
     return {k: settings[k] for k in sorted(settings) if k not in leave_out}
 
 
-def kind_and_jobs(rule, wildcards):
+def kind_and_jobs(stage, wildcards):
     """The kind of graph, manifold, kernel or learner of a job, and how many share its stage."""
     for wildcard, section, key in (
         ("graph", "graphs", "metric"),
@@ -64,48 +64,49 @@ def kind_and_jobs(rule, wildcards):
             name = getattr(wildcards, wildcard)
             jobs = (
                 plan.graph_tiles(wildcards.dataset, name)
-                if rule == "search_neighbors"
+                if stage == "search_neighbors"
                 else 1
             )
             return config[section][name].get(key, ""), jobs
     return "", 1
 
 
-def sizes_for(rule, wildcards):
+def sizes_for(stage, wildcards):
     """The sizes that a job's requests follow from; without a dataset, those of the largest."""
     if not hasattr(wildcards, "dataset"):
         return max(sizes_of(plan, name) for name in plan.run["datasets"])
     name = wildcards.dataset
-    if rule in ("fetch_dataset", "prepare_features"):
+    if stage in ("fetch_dataset", "prepare_features"):
         return sizes_of(plan, name)._replace(d=plan.describe(name).n_features)
     sizes = sizes_of(
-        plan, name, all_draws=rule in ("compute_kernel_tile", "make_copies")
+        plan, name, all_draws=stage in ("compute_kernel_tile", "make_copies")
     )
-    if rule == "compute_kernel_tile":
+    if stage == "compute_kernel_tile":
         tile_rows = config["kernels"][wildcards.kernel].get("tile_rows", 4000)
         return sizes._replace(labels=min(sizes.labels, tile_rows))
     return sizes
 
 
-def memory_of(rule):
-    """What a job of this rule asks for in MB; twice as much with each attempt."""
+def memory_of(stage):
+    """What a job of this stage asks for in MB; twice as much with each attempt."""
 
     def ask(wildcards, attempt):
-        kind, _ = kind_and_jobs(rule, wildcards)
+        kind, _ = kind_and_jobs(stage, wildcards)
         return requests.grow(
-            requests.memory_mb(rule, sizes_for(rule, wildcards), kind), attempt
+            requests.memory_mb(stage, sizes_for(stage, wildcards), kind), attempt
         )
 
     return ask
 
 
-def minutes_of(rule):
-    """How long a job of this rule may run in minutes; twice as long with each attempt."""
+def minutes_of(stage):
+    """How long a job of this stage may run in minutes; twice as long with each attempt."""
 
     def ask(wildcards, attempt):
-        kind, jobs = kind_and_jobs(rule, wildcards)
+        kind, jobs = kind_and_jobs(stage, wildcards)
         return requests.grow(
-            requests.runtime_min(rule, sizes_for(rule, wildcards), kind, jobs), attempt
+            requests.runtime_min(stage, sizes_for(stage, wildcards), kind, jobs),
+            attempt,
         )
 
     return ask
