@@ -8,7 +8,7 @@ from fewfold.datasets import frames
 from fewfold.exceptions import InputError
 
 # A text table takes about this many times its size while it is read (measured, docs/label.md).
-TEXT_FACTOR = 4
+TEXT_FACTOR = 6
 # Every row is joined with its neighbours and labelled some thirty times for the comparison.
 MOST_ROWS = 2_000_000
 # From here on neighbours are searched approximately, and the atlas is no candidate.
