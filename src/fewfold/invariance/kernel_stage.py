@@ -75,7 +75,9 @@ class DeformedKernel:
                 f"The graph has {W.shape[0]} nodes, the base kernel {self.n} rows. "
                 "Build both from the same dataset."
             )
-        self._L = powered(data_laplacian(W), settings.get("power", 2)).astype(np.float32)
+        # Landmarks are diffused by the first power: higher ones fill the columns, to no gain.
+        self._walk = data_laplacian(W).astype(np.float32)
+        self._L = powered(self._walk, settings.get("power", 2))
         self._n_landmarks = int(settings.get("n_landmarks", 3000))
         self._exact = self._base.available is None and self.n <= EXACT_ROWS
         self._scale = None
@@ -118,7 +120,7 @@ class DeformedKernel:
             return
         z = self._available()[choose_landmarks(len(self._available()), self._n_landmarks, seed=0)]
         if self._base.available is None:
-            U = diffused_columns(self._L, z)
+            U = diffused_columns(self._walk, z)
             self._values = self._basis_values(U)
             gram = U.T @ self._values[:, : self.n].T
         else:
