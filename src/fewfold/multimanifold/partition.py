@@ -143,11 +143,11 @@ def partition(
     """
     clock = _Clock()
     settings = settings or PartitionSettings()
-    chosen = None
+    chosen, memory = None, {}
     for sigma in _sigmas(X, settings):
         used = replace(settings, sigma=sigma)
         found = partitions_from_starts(
-            X, labelled, used, graph=graph, random_state=random_state, clock=clock
+            X, labelled, used, graph=graph, random_state=random_state, clock=clock, memory=memory
         )
         Z = found[0].projection.apply(X)
         best, agreement = consensus(Z, found)
@@ -177,6 +177,7 @@ def partitions_from_starts(
     graph: sparse.csr_array | None = None,
     random_state: int = 0,
     clock=None,
+    memory: dict | None = None,
 ) -> list[Partition]:
     """Partition the data once per cover, each walk from another start.
 
@@ -186,6 +187,9 @@ def partitions_from_starts(
         As for :func:`partition`.
     clock : callable, optional
         Called with the name of each step that ended.
+    memory : dict, optional
+        Filled with what does not depend on ``sigma``, and read when the call is repeated with
+        another one and all else the same.
 
     Returns
     -------
@@ -197,13 +201,20 @@ def partitions_from_starts(
     labelled = np.asarray(labelled, dtype=bool)
     _check(X, labelled, settings)
     clock = clock or _Clock()
-    projection = cov.fit_projection(X, settings.n_components)
-    Z = projection.apply(X)
-    clock("reduce")
-    paths = _covers(Z, labelled, settings, clock)
-    found = [
-        _one_partition(Z, labelled, path, settings, graph, random_state, clock) for path in paths
-    ]
+    memory = {} if memory is None else memory
+    if not memory:
+        memory["projection"] = cov.fit_projection(X, settings.n_components)
+        memory["Z"] = memory["projection"].apply(X)
+        clock("reduce")
+        memory["paths"] = _covers(memory["Z"], labelled, settings, clock)
+        memory["covariances"] = [None] * len(memory["paths"])
+    Z, projection = memory["Z"], memory["projection"]
+    found = []
+    for i, path in enumerate(memory["paths"]):
+        S = memory["covariances"][i]
+        one = _one_partition(Z, labelled, path, settings, graph, random_state, clock, S)
+        memory["covariances"][i] = one.covariances
+        found.append(one)
     return [replace(one, projection=projection) for one in found]
 
 
@@ -252,7 +263,7 @@ def _covers(Z, labelled, settings, clock):
     return paths
 
 
-def _one_partition(Z, labelled, path, settings, graph, random_state, clock):
+def _one_partition(Z, labelled, path, settings, graph, random_state, clock, S=None):
     own = np.flatnonzero(labelled)
     origin = Z[path[0]] if len(path) else Z.mean(axis=0)
     # Labelled points by distance from the start, the others as walked: no row number matters.
@@ -264,8 +275,9 @@ def _one_partition(Z, labelled, path, settings, graph, random_state, clock):
     )
     if bounds.n_parts == 1 or bounds.n_parts >= len(kept):
         return _whole(Z, kept, is_labelled, bounds)
-    ridge = cov.default_ridge(Z.shape[1]) if settings.ridge == "auto" else settings.ridge
-    S = _local_covariances(Z, Z[kept], int((~labelled).sum()), ridge, settings)
+    if S is None:
+        ridge = cov.default_ridge(Z.shape[1]) if settings.ridge == "auto" else settings.ridge
+        S = _local_covariances(Z, Z[kept], int((~labelled).sum()), ridge, settings)
     clock("covariances")
     degree = default_degree(len(kept)) if settings.degree == "auto" else settings.degree
     W = hellinger_graph(
