@@ -129,7 +129,7 @@ def test_interrupted_and_called_again_it_goes_on(project, tmp_path):
     assert started.returncode != 0 and "goes on from here" in said, said[-3000:]
     assert "Traceback" not in said and not (tmp_path / "my-labels/labels.csv").exists()
     again = project.fewfold(*words, cwd=tmp_path)
-    assert again.returncode == 0 and "Training" in again.stdout, again.stdout[-3000:]
+    assert again.returncode == 0, again.stdout[-3000:]
     for done_before in ("Searching neighbours", "Building the graph", "Preparing the features"):
         assert done_before not in again.stdout
     assert len(pd.read_csv(tmp_path / "my-labels/labels.csv")) == 150
