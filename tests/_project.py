@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,14 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("Snakefile", "workflow", "scripts", "config", "src")
+
+
+def heed_interrupts():
+    """Run in a child before its program: Ctrl-C counts, even if the tests run in the background.
+
+    A shell's background jobs ignore it, and so would whatever they start.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Project:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from _project import copy_project
+from _project import copy_project, heed_interrupts
 
 HERE = Path(__file__).parent
 
@@ -51,6 +51,7 @@ class Sandbox:
         return subprocess.Popen(
             self.command, env=self.environment, cwd=self.code, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            preexec_fn=heed_interrupts,
         )  # fmt: skip
 
     def run(self, timeout=600):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from _project import Project, copy_project
+from _project import Project, copy_project, heed_interrupts
 
 FAST = ("--methods", "diffusion,knn", "--cores", "2")
 
@@ -118,7 +118,8 @@ def test_interrupted_and_called_again_it_goes_on(project, tmp_path):
     words = ["label", "my.csv", "--target", "species", "--methods", "diffusion,knn", "--cores", "1"]
     command = [sys.executable, "-m", "fewfold.cli", *words]
     with subprocess.Popen(command, cwd=tmp_path, env=project.environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:  # fmt: skip
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          preexec_fn=heed_interrupts) as started:  # fmt: skip
         said = ""
         for line in started.stdout:
             said += line
