@@ -4,6 +4,7 @@
     python benchmarks/workflow.py overhead OUT         Snakemake's seconds per job
     python benchmarks/workflow.py noop OUT             time until a finished 1000-job run answers
     python benchmarks/workflow.py speedup OUT          --cores 1 against --cores 2, equal jobs
+    python benchmarks/workflow.py nodes OUT            one node of a SLURM against two, equal jobs
     python benchmarks/workflow.py only-c OUT           MNIST, 600 labels: after a change of C only
 
 OUT is an empty folder for the runs. Wall times are of this machine: leave it alone meanwhile.
@@ -36,14 +37,16 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def snakemake(folder: Path, config: dict, *words: str) -> tuple[float, str]:
+def snakemake(
+    folder: Path, config: dict, *words: str, profile: Path = ROOT / "workflow/profiles/default"
+) -> tuple[float, str]:
     """Run the workflow; return the seconds and what it said."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(config, sort_keys=False))
     command = [
         sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
-        "--workflow-profile", str(ROOT / "workflow/profiles/default"),
+        "--workflow-profile", str(profile),
         "--directory", str(folder), "--configfile", str(path), *words,
     ]  # fmt: skip
     start = time.perf_counter()
@@ -113,19 +116,45 @@ def noop(out: Path) -> None:
     print(f"{count(said)} jobs, nothing to do: {seconds:.1f} s, {cpu:.1f} s of CPU")
 
 
+BEFORE = ["results/digits/splits.h5", "results/digits/features.h5"]
+
+
+def equal_jobs(jobs: int = 12, draws: int = 4) -> tuple[dict, list[str]]:
+    """A config of equal training jobs (some ten seconds each), and their files."""
+    run = {"datasets": ["digits"], "methods": ["mbed"], "labels": [50], "trials": jobs * draws,
+           "trials_per_job": draws}  # fmt: skip
+    starts = range(0, jobs * draws, draws)
+    return {"run": run}, [f"results/digits/methods/mbed/trials_{i}_{i + draws}.h5" for i in starts]
+
+
 def speedup(out: Path) -> None:
     """Twelve equal training jobs, after everything before them is done."""
-    run = {"datasets": ["digits"], "methods": ["mbed"], "labels": [50], "trials": 12,
-           "trials_per_job": 1}  # fmt: skip
-    config = {"run": run}
+    config, targets = equal_jobs()
     found = {}
     for cores in ("1", "2"):
         folder = out / f"cores_{cores}"
-        before = ["results/digits/splits.h5", "results/digits/features.h5"]
-        snakemake(folder, config, "--cores", "2", "--", *before)
-        targets = [f"results/digits/methods/mbed/trials_{i}_{i + 1}.h5" for i in range(12)]
+        snakemake(folder, config, "--cores", "2", "--", *BEFORE)
         found[cores], said = snakemake(folder, config, "--cores", cores, "--", *targets)
         print(f"--cores {cores}: {count(said)} jobs in {found[cores]:.1f} s", flush=True)
+    print(f"speed-up: {found['1'] / found['2']:.2f}")
+
+
+def nodes(out: Path) -> None:
+    """The same jobs on a real SLURM of one and of two nodes with one core each (as root)."""
+    cluster = ROOT / "tests/cluster"
+    config, targets = equal_jobs()
+    found = {}
+    for number in ("1", "2"):
+        folder, home = out / f"nodes_{number}", Path(tempfile.mkdtemp(prefix="fewfold-slurm-"))
+        snakemake(folder, config, "--cores", "2", "--", *BEFORE)
+        subprocess.run([cluster / "slurm.sh", "start", home, number, "1", "12000"], check=True)
+        try:
+            found[number], said = snakemake(
+                folder, config, "--", *targets, profile=cluster / "profile"
+            )
+        finally:
+            subprocess.run([cluster / "slurm.sh", "stop", home], check=True)
+        print(f"{number} nodes: {count(said)} jobs in {found[number]:.1f} s", flush=True)
     print(f"speed-up: {found['1'] / found['2']:.2f}")
 
 
@@ -154,7 +183,7 @@ def only_c(out: Path) -> None:
 
 def main() -> None:
     commands = {"jobs": jobs, "overhead": overhead, "noop": noop, "speedup": speedup,
-                "only-c": only_c}  # fmt: skip
+                "nodes": nodes, "only-c": only_c}  # fmt: skip
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else Path())

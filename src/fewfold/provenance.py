@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import os
+import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -30,14 +34,15 @@ def code_digest(*modules: str, leave_out: tuple = ()) -> str:
     """
     hasher = hashlib.sha256()
     for name in sorted(_reachable(modules, leave_out)):
-        hasher.update(f"{name}:{_module_digest(name)}".encode())
+        hasher.update(f"{name}:{_facts(name)['digest']}".encode())
+    _remember()
     return hasher.hexdigest()[:16]
 
 
 def script_digest(script, *modules: str, leave_out: tuple = ()) -> str:
     """Return `code_digest` of the fewfold modules that a stage script imports, and of others."""
     tree = ast.parse(Path(script).read_text(encoding="utf-8"), str(script))
-    return code_digest(*_imported(tree), *modules, leave_out=leave_out)
+    return code_digest(*_modules_among(_names_imported(tree)), *modules, leave_out=leave_out)
 
 
 def modules_used(*modules: str) -> list[str]:
@@ -76,14 +81,20 @@ def _source(name):
 
 
 @cache
-def _tree(name):
+def _facts(name):
+    """Digest and imports of a module: parsed once per source text, then remembered on disk."""
     text, origin = _source(name)
-    return ast.parse(text, origin)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    remembered = _remembered()
+    if key not in remembered:
+        tree = ast.parse(text, origin)
+        names = _names_imported(tree)  # before the digest, which takes docstrings out of the tree
+        remembered[key] = {"digest": _tree_digest(tree), "imports": names}
+        _learned.add(key)
+    return remembered[key]
 
 
-@cache
-def _module_digest(name):
-    tree = _tree(name)
+def _tree_digest(tree):
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -94,19 +105,60 @@ def _module_digest(name):
 
 @cache
 def _imports(name):
-    return _imported(_tree(name))
+    return _modules_among(_facts(name)["imports"])
 
 
-def _imported(tree):
+def _names_imported(tree):
+    """What a module imports: pairs of a module and, for ``from``, the name taken from it."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(a.name for a in node.names)
+            found.update((a.name, "") for a in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # "from package import thing": thing may be a module or a name inside one.
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                inside = full.startswith(PACKAGE + ".") and _file_of(full) is not None
-                found.add(full if inside else node.module)
+            found.update((node.module, alias.name) for alias in node.names)
+    return sorted(list(x) for x in found if x[0].split(".")[0] == PACKAGE)
+
+
+def _modules_among(names):
+    found = set()
+    for module, name in names:
+        # "from package import thing": thing may be a module or a name inside one.
+        full = f"{module}.{name}"
+        found.add(full if name and _file_of(full) is not None else module)
     # The root package holds the version and lazy names only: it never changes a result.
     return tuple(sorted(n for n in found if n.startswith(PACKAGE + ".")))
+
+
+# Parsing the library took a third of the time in which Snakemake starts, and a job on a cluster
+# starts it twice. What parsing found is kept in the user's cache, keyed by the source text: it
+# cannot be out of date. A cache that cannot be read or written costs time, nothing else.
+MOST_REMEMBERED = 5000
+_learned: set[str] = set()
+
+
+def _memory() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home, "fewfold", f"code.{sys.implementation.cache_tag}.json")
+
+
+@cache
+def _remembered() -> dict:
+    try:
+        found = json.loads(_memory().read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) and len(found) < MOST_REMEMBERED else {}
+    except (OSError, ValueError, RuntimeError):
+        return {}
+
+
+def _remember() -> None:
+    if not _learned:
+        return
+    try:
+        path = _memory()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            json.dump(_remembered(), file)
+        os.replace(file.name, path)
+    except (OSError, RuntimeError):
+        pass
+    _learned.clear()

@@ -21,6 +21,9 @@ SOURCES = {
 }
 
 
+CACHES = ("_source", "_file_of", "_facts", "_imports", "_remembered")
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A package fewfold.toy in a folder of its own; returns digest(names, **changed sources)."""
@@ -29,17 +32,18 @@ def toy(tmp_path, monkeypatch):
     folder = tmp_path / "toy"
     folder.mkdir()
     monkeypatch.setattr(fewfold, "__path__", [*fewfold.__path__, str(tmp_path)])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def digest(*names, **changed):
         for name, text in SOURCES.items():
             (folder / name).write_text(changed.get(name.removesuffix(".py"), text))
         importlib.invalidate_caches()
-        for cached in ("_source", "_file_of", "_tree", "_module_digest", "_imports"):
+        for cached in CACHES:
             getattr(provenance, cached).cache_clear()
         return provenance.code_digest(*(f"fewfold.toy.{n}" for n in names))
 
     yield digest
-    for cached in ("_source", "_file_of", "_tree", "_module_digest", "_imports"):
+    for cached in CACHES:
         getattr(provenance, cached).cache_clear()
     for name in [n for n in sys.modules if n.startswith("fewfold.toy")]:
         del sys.modules[name]
@@ -118,3 +122,27 @@ def test_scripts(tmp_path):
     assert provenance.script_digest(script, "fewfold.maps") == provenance.code_digest(
         "fewfold.graph.laplacian", "fewfold.maps"
     )
+
+
+def test_what_was_parsed_is_remembered_by_its_text(toy, monkeypatch):
+    base = toy("user")
+    changed = toy("user", leaf="VALUE = 2\n")
+    monkeypatch.setattr(provenance, "_tree_digest", None)  # parsing again would fail
+    assert toy("user") == base
+    assert toy("user", leaf="VALUE = 2\n") == changed
+    with pytest.raises(TypeError):
+        toy("user", leaf="VALUE = 3\n")
+
+
+@pytest.mark.parametrize("found", ["", "[]", "{", "\x00"])
+def test_a_damaged_memory_costs_nothing_but_time(toy, tmp_path, found):
+    base = toy("user")
+    (memory,) = (tmp_path / "cache/fewfold").glob("*.json")
+    memory.write_text(found)
+    assert toy("user") == base
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(toy, monkeypatch):
+    base = toy("user")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert toy("user") == base
