@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fewfold.artifacts import read
 from fewfold.datasets import load
 from fewfold.labelling.calibration import calibrate, calibration_error, fit_calibration
 from fewfold.labelling.choosing import Estimate, make_folds
@@ -48,7 +49,6 @@ def run_single(data, y, folder, methods, image_shape, cores):
     """Error of each method of the default config on the same labels, through the workflow."""
     import yaml
 
-    from fewfold.artifacts import read
     from fewfold.labelling import workspace
     from fewfold.runner import run_snakemake
 
@@ -96,6 +96,8 @@ def report_file(data, y, found, name, share, seed, args):
     hidden = y < 0
     truth = np.array(data.classes, dtype=object)[data.y]
     table = pd.read_csv(found.folder / "labels.csv", dtype={"label": str}, keep_default_na=False)
+    with read(found.folder / "results/table/answer.h5", "label_rows") as file:
+        raw = file["proba"].max(axis=1)[hidden]
     wrong = (table["label"].to_numpy() != truth)[hidden]
     sure = table["confidence"].to_numpy(float)[hidden]
     order = np.argsort(sure, kind="stable")
@@ -112,7 +114,8 @@ def report_file(data, y, found, name, share, seed, args):
         f"{found.summary['method']} errs {100 * wrong.mean():.2f} %; {words}; "
         f"least sure tenth {100 * wrong[order[:tenth]].mean():.1f} %, "
         f"the rest {100 * wrong[order[tenth:]].mean():.2f} %; "
-        f"calibration error {100 * calibration_error(sure, ~wrong):.1f} points",
+        f"calibration error {100 * calibration_error(raw, ~wrong):.1f} -> "
+        f"{100 * calibration_error(sure, ~wrong):.1f} points",
         flush=True,
     )
     if args.single:
@@ -127,9 +130,10 @@ def report_file(data, y, found, name, share, seed, args):
             print(f"    {method:22s} {100 * error:6.2f} %", flush=True)
 
 
-def fast_candidates(X, y, seed):
-    """Fit functions of the candidates that need little time, sharing one graph."""
+def fast_candidates(X, image_shape=None):
+    """Fit functions of the candidates that need little time, sharing their graphs."""
     from fewfold.diffusion import fit_predict as diffusion
+    from fewfold.diffusion import image_graph_settings
     from fewfold.eigenbasis import compute_basis
     from fewfold.eigenbasis import fit_predict as eigenbasis
     from fewfold.graph.build import build_graph
@@ -142,9 +146,14 @@ def fast_candidates(X, y, seed):
     basis["settings"] = {"n_vectors": 60, "laplacian": "random_walk"}
     plain, with_graph = Inputs(X=X), Inputs(X=X, graph=graph)
     with_basis = Inputs(X=X, graph=graph, manifold=basis)
-    return {
+    near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))
+    found = {}
+    if image_shape is not None:
+        images = Inputs(X=X, graph=build_graph(X, image_graph_settings(image_shape)))
+        found["image_diffusion"] = (diffusion, images, {"method": "poisson"})
+    return found | {
         "diffusion": (diffusion, with_graph, {"method": "poisson"}),
-        "spreading": (diffusion, with_graph, {"method": "spreading"}),
+        "spreading": (diffusion, near, {"method": "spreading"}),
         "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
         "knn": (knn, plain, {"n_neighbors": "cv"}),
         "metric_svm": (metric_svm, with_graph, {}),
@@ -206,7 +215,7 @@ def coverage(args):
         options = {"n_samples": args.rows, "part": args.part}
         data = load(name, **{k: v for k, v in options.items() if v})
         X = np.asarray(data.X, dtype=np.float32)
-        candidates = fast_candidates(X, data.y, 0)
+        candidates = fast_candidates(X, data.image_shape)
         for share in args.shares:
             found = [
                 one_draw(candidates, data, blanked(data, share, seed), seed)

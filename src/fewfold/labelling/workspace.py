@@ -144,8 +144,10 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         from fewfold.diffusion import image_graph_settings
 
         graph = image_graph_settings(image_shape).to_dict()
-        keys = ("n_neighbors", "metric", "weights", "symmetrize", "canonicalize")
-        config.setdefault("graphs", {})["images"] = {k: graph[k] for k in keys}
+        # All of them: what is left out here would be the config's default for other graphs.
+        config.setdefault("graphs", {})["images"] = {
+            k: v for k, v in graph.items() if k != "image_shape"
+        }
         config["methods"][IMAGE_METHOD] = {
             "learner": "diffusion", "graph": "images", "method": "poisson",
         }  # fmt: skip

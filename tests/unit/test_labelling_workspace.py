@@ -1,0 +1,39 @@
+"""The config that a labelling run hands to the workflow."""
+
+import numpy as np
+import pytest
+
+from fewfold.diffusion import image_graph_settings
+from fewfold.graph.build import GraphSettings
+from fewfold.labelling import workspace
+from fewfold.labelling.intake import Intake
+
+
+def intake(n=200, side=8, labelled=40):
+    rng = np.random.default_rng(0)
+    y = np.full(n, -1)
+    y[:labelled] = np.arange(labelled) % 2
+    X = rng.uniform(size=(n, side * side)).astype(np.float32)
+    return Intake(X, y, "classification", ["a", "b"], None, None, "row", image_shape=(side, side))
+
+
+@pytest.mark.parametrize("side", [8, 16])
+def test_the_graph_of_images_is_the_one_diffusion_would_build(side):
+    found = intake(side=side)
+    methods = workspace.methods_to_compare("classification", 200, 40, found.image_shape)
+    assert methods[0] == "image_diffusion"
+    config = workspace.make_config(
+        "table", found, methods, None, image_shape=found.image_shape, seed=0, settings={}
+    )
+    assert config["methods"]["image_diffusion"]["graph"] == "images"
+    built = GraphSettings.from_dict(config["graphs"]["images"]).for_images((side, side))
+    assert built == image_graph_settings((side, side))
+
+
+def test_tables_have_no_graph_of_images():
+    found = intake()
+    methods = workspace.methods_to_compare("classification", 200, 40, None)
+    config = workspace.make_config(
+        "table", found, methods, None, image_shape=None, seed=0, settings={}
+    )
+    assert "images" not in config["graphs"] and "image_diffusion" not in config["methods"]
