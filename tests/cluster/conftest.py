@@ -55,6 +55,8 @@ class Cluster:
         path = os.pathsep.join([str(INJECT), str(code / "src")])
         faults = {"PYTHONPATH": path, "FEWFOLD_FAULTS": str(self.faults)}
         self.environment = environment | faults
+        # A job starts Python three times: let it keep the bytecode.
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def start(self, *extra, profile=HERE / "profile"):
         """Start a run; what it says goes to a file."""
