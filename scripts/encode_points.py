@@ -1,7 +1,7 @@
 """Stage encode_points: every row, seen and new, in the terms of a manifold model."""
 
 from fewfold.artifacts import read, writing
-from fewfold.atlas.encoding import encode
+from fewfold.atlas.encoding import write_encoding
 from fewfold.features import read_features
 from fewfold.stages import stage_log
 
@@ -11,11 +11,9 @@ def main(features, manifold, points, *, q):
     with read(manifold, "fit_manifold") as file:
         atlas = {name: file[name] for name in file.names()}
     with writing(points, "encode_points", settings={"q": q}, inputs=[features, manifold]) as out:
-        for name, value in encode(data.X, atlas, q, rows=range(data.X.shape[0])).items():
-            out.add(name, value)
+        write_encoding(out, data.X, atlas, q, rows=range(data.X.shape[0]))
         if data.X_new is not None:
-            for name, value in encode(data.X_new, atlas, q).items():
-                out.add(f"{name}_new", value)
+            write_encoding(out, data.X_new, atlas, q, suffix="_new")
 
 
 if "snakemake" in globals():

@@ -67,6 +67,7 @@ def fit_machines(
     n_classes: int,
     C: float,
     scheme: str = "auto",
+    balanced: bool = True,
 ) -> MultiClassSVM:
     """Train one SVM per pair of classes, or one per class against the rest.
 
@@ -80,8 +81,9 @@ def fit_machines(
     C : float
         Penalty of the margin errors.
     scheme : {"auto", "pairs", "rest"}
-        "auto": the rest for up to 2000 labels of three classes or more, else pairs. In a pair
-        the errors of the smaller class weigh more.
+        "auto": the rest for up to 2000 labels of three classes or more, else pairs.
+    balanced : bool
+        Whether the errors of a pair's smaller class weigh more.
 
     Returns
     -------
@@ -107,7 +109,7 @@ def fit_machines(
         rows = np.flatnonzero((codes == a) | (codes == b)) if b >= 0 else np.arange(n)
         K = whole[np.ix_(rows, rows)] if whole is not None else kernel(rows)
         K = K.astype(np.float64)  # libsvm would copy float32 itself, and run slower
-        weight = "balanced" if b >= 0 else None
+        weight = "balanced" if balanced and b >= 0 else None
         machine = SVC(C=C, kernel="precomputed", class_weight=weight, cache_size=500)
         machine.fit(K, codes[rows] == a)
         alphas[rows[machine.support_], number] = machine.dual_coef_[0]

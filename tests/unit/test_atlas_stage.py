@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from fewfold.artifacts import writing
+from fewfold.artifacts import read, writing
+from fewfold.atlas import encoding
 from fewfold.atlas.arrays import finer_part
-from fewfold.atlas.encoding import encode
+from fewfold.atlas.encoding import encode, write_encoding
 from fewfold.atlas.kernel_stage import AtlasKernel
 from fewfold.atlas.kernels import atlas_kernel_rows
 from fewfold.atlas.stage import fit_manifold
@@ -50,6 +51,26 @@ def test_kernel_is_positive_semidefinite_and_normalised(points):
     K = kernel.rows(np.arange(150))[:, :150].astype(float)
     np.testing.assert_allclose(np.diag(K), 1, rtol=1e-5)
     assert np.linalg.eigvalsh((K + K.T) / 2).min() > -1e-5
+
+
+def test_a_file_written_in_blocks_holds_the_encoding(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    X, X_new = rng.normal(size=(150, 4)), rng.normal(size=(20, 4))
+    atlas, _ = fit_manifold(Features(X, None, None, None, None, None), None, {"n_dims": 2}, seed=0)
+    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 64)
+    path = tmp_path / "points.h5"
+    with writing(path, "encode_points") as out:
+        write_encoding(out, X, atlas, 3, rows=range(150))
+        write_encoding(out, X_new, atlas, 3, suffix="_new")
+    whole = encode(X, atlas, 3, rows=range(150))
+    new = {f"{name}_new": value for name, value in encode(X_new, atlas, 3).items()}
+    with read(path, "encode_points") as file:
+        assert sorted(file.names()) == sorted([*whole, *new]) and "finer_charts" in whole
+        for name, value in (whole | new).items():
+            assert file[name].dtype == value.dtype
+            np.testing.assert_array_equal(file[name], value)
+        rows = np.array([3, 70, 149])
+        np.testing.assert_array_equal(file.rows("projections", rows), whole["projections"][rows])
 
 
 def test_the_neighbours_of_a_named_graph_share_the_charts():

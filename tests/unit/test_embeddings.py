@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
+from fewfold import embeddings, feature_machines
 from fewfold.embeddings import embed, fit_manifold, fit_predict, place_rows
 from fewfold.exceptions import InputError
 from fewfold.feature_machines import feature_svm
@@ -37,6 +38,17 @@ def test_a_rolled_sheet_is_flattened(method):
     left = inside - guess @ np.linalg.lstsq(guess, inside, rcond=None)[0]
     assert (left.std(axis=0) < 0.35 * inside.std(axis=0)).all()
     np.testing.assert_array_equal(Z, embed(sparse.csr_array(roll), method, 2, 10))
+
+
+@pytest.mark.parametrize("method", ["lle", "ltsa"])
+def test_the_factored_solver_finds_scikit_learns_map(method, monkeypatch):
+    few = embed(X, method, 5, 12)
+    monkeypatch.setattr(embeddings, "_FACTOR_ROWS", 100)
+    monkeypatch.setattr(embeddings, "_BLOCK_ROWS", 64)
+    many = embed(X, method, 5, 12, seed=3)
+    np.testing.assert_allclose(np.linalg.norm(many, axis=0), 1)
+    np.testing.assert_allclose(np.abs(np.sum(few * many, axis=0)), 1, atol=1e-6)
+    np.testing.assert_array_equal(many, embed(X, method, 5, 12, seed=3))
 
 
 def test_new_rows_are_placed_where_they_would_be():
@@ -75,6 +87,30 @@ def test_the_rbf_machine_is_scikit_learns():
     )  # fmt: skip
     expected = SVC(C=5.0, gamma=gamma).fit(X[LABELED], Y[LABELED]).predict(X)
     np.testing.assert_array_equal(out.labels, expected)
+
+
+def test_many_labels_need_one_pair_of_classes_at_a_time(monkeypatch):
+    """The same machine as with the whole kernel, for old and new rows, uneven classes too."""
+    some = np.concatenate([LABELED[Y[LABELED] != 2], LABELED[Y[LABELED] == 2][:8]])
+    settings = {"kind": "rbf", "choose_rows": 60}
+    inputs = Inputs(X=X[:360], X_new=X[360:])
+    whole = feature_svm(inputs, some, Y[some], settings=settings, **OPTIONS)
+    monkeypatch.setattr(feature_machines, "SLICE_ROWS", 100)
+    monkeypatch.setattr("fewfold.kernel_machines._WHOLE", 100)
+    largest = []
+    block = feature_machines.kernel_block
+
+    def watched(kind, A, B, **options):
+        largest.append(len(A) if A.shape == B.shape and np.array_equal(A, B) else 0)
+        return block(kind, A, B, **options)
+
+    monkeypatch.setattr(feature_machines, "kernel_block", watched)
+    sliced = feature_svm(inputs, some, Y[some], settings=settings, **OPTIONS)
+    assert sliced.details == whole.details
+    np.testing.assert_array_equal(sliced.labels, whole.labels)
+    np.testing.assert_array_equal(sliced.labels_new, whole.labels_new)
+    sizes = np.bincount(Y[some])
+    assert 0 < max(largest) <= np.sort(sizes)[-2:].sum() < len(some)
 
 
 @pytest.mark.parametrize("kind", ["linear", "rbf"])

@@ -286,6 +286,24 @@ def test_committed_files_are_valid_and_fit_the_configs():
             methods = {*used["our_method"], *own["left_method"], *own["right_method"]} - {""}
             methods = {m for m in methods if ":" not in m}
             assert methods <= set(known["run"]["methods"])
+            for cell in _cells(used, own):
+                assert _runs(known, *cell), f"{key}: no run of the config gives the cell {cell}"
+
+
+def _cells(used, own):
+    """(dataset, method, labels) of all cells and statements that ours are compared with."""
+    found = set(zip(used["our_dataset"], used["our_method"], used["our_n_labels"]))
+    for side in ("left", "right"):
+        found |= set(zip(*(own[f"{side}_{part}"] for part in ("dataset", "method", "n"))))
+    return sorted(cell for cell in found if cell[1] and ":" not in cell[1])
+
+
+def _runs(config, dataset, method, n_labels):
+    entry = config["datasets"].get(dataset)
+    if entry is None or dataset not in config["run"]["datasets"] or method in entry.get("skip", {}):
+        return False
+    budgets = entry.get("labels", config["run"].get("labels"))
+    return budgets in (None, [1.0]) or int(n_labels) in budgets
 
 
 def test_unknown_key():

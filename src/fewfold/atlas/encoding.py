@@ -51,24 +51,64 @@ def encode_blocks(
     X, atlas: dict[str, np.ndarray], q: int = 10, rows=None, block_rows: int = _BLOCK_ROWS
 ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
     """Yield the encoding of `encode` block by block, for files larger than memory."""
-    n = X.shape[0]
+    levels = _levels(atlas)
+    for found in zip(*(_level_blocks(X, part, q, rows, block_rows) for _, part in levels)):
+        block = {
+            prefix + name: value
+            for (prefix, _), (_, code) in zip(levels, found)
+            for name, value in code.items()
+        }
+        yield found[0][0], block
+
+
+def write_encoding(out, X, atlas: dict[str, np.ndarray], q: int = 10, rows=None, suffix="") -> None:
+    """Write the encoding of `encode` to a stage file; projections go there block by block.
+
+    Parameters
+    ----------
+    out : fewfold.artifacts.Writer
+    X, atlas, q, rows : see `encode`
+    suffix : str
+        Appended to the names of the arrays.
+
+    Notes
+    -----
+    Memory is ``9 q`` bytes per row and one block; projections would take ``4 q d`` per row.
+    """
+    for prefix, part in _levels(atlas):
+        kept: dict[str, list] = {"charts": [], "errors": [], "member": []}
+
+        def projections(part=part, kept=kept):
+            for _, code in _level_blocks(X, part, q, rows, _BLOCK_ROWS):
+                for name, values in kept.items():
+                    values.append(code[name])
+                yield code["projections"]
+
+        shape = X.shape[0], min(q, len(part["means"])), part["directions"].shape[1]
+        out.add_blocks(f"{prefix}projections{suffix}", shape, np.float32, projections())
+        for name, values in kept.items():
+            out.add(f"{prefix}{name}{suffix}", np.concatenate(values))
+
+
+def _levels(atlas):
+    """Return the atlas, and the finer one if any, each with the prefix of its names."""
     finer = finer_part(atlas)
-    levels = [("", atlas)] + ([] if finer is None else [(FINER, finer)])
-    levels = [(prefix, charts_of(part), _membership_keys(part)) for prefix, part in levels]
+    return [("", atlas)] + ([] if finer is None else [(FINER, finer)])
+
+
+def _level_blocks(X, atlas, q, rows, block_rows):
+    n = X.shape[0]
+    charts, belongs = charts_of(atlas), _membership_keys(atlas)
     for start in range(0, max(n, 1), block_rows):
         part = slice(start, min(start + block_rows, n))
-        Z = to_reduced(X[part], atlas["origin"], atlas["basis"], levels[0][1].means.dtype)
-        own = None if rows is None else np.asarray(rows)[part].astype(np.int64)
-        block = {}
-        for prefix, charts, belongs in levels:
-            code = _encode_rows(Z, charts, q)
-            if own is None:
-                code["member"][:, 0] = True
-            else:
-                keys = own[:, None] * len(charts) + code["charts"]
-                code["member"] = np.isin(keys, belongs)
-            block |= {prefix + name: value for name, value in code.items()}
-        yield part, block
+        Z = to_reduced(X[part], atlas["origin"], atlas["basis"], charts.means.dtype)
+        code = _encode_rows(Z, charts, q)
+        if rows is None:
+            code["member"][:, 0] = True
+        else:
+            own = np.asarray(rows)[part].astype(np.int64)
+            code["member"] = np.isin(own[:, None] * len(charts) + code["charts"], belongs)
+        yield part, code
 
 
 def _membership_keys(atlas):
