@@ -56,6 +56,8 @@ def run_single(data, y, folder, methods, image_shape, cores):
     config = yaml.safe_load((folder / "input/config.yaml").read_text())
     config["run"].update(methods=methods, trials=1, labels=[int((y >= 0).sum())])
     config["run"]["trials_per_job"] = 1
+    for part in ("methods", "graphs", "manifolds"):  # as the default config has them
+        config.pop(part, None)
     other = folder.parent / f"{folder.name}-single"
     (other / "input").mkdir(parents=True, exist_ok=True)
     with read(folder / workspace.FEATURES, "fetch_dataset") as file:
@@ -137,6 +139,7 @@ def fast_candidates(X, image_shape=None):
     from fewfold.eigenbasis import compute_basis
     from fewfold.eigenbasis import fit_predict as eigenbasis
     from fewfold.graph.build import build_graph
+    from fewfold.labelling import workspace
     from fewfold.learners import knn
     from fewfold.local_metric import metric_svm
     from fewfold.training import Inputs
@@ -147,13 +150,15 @@ def fast_candidates(X, image_shape=None):
     plain, with_graph = Inputs(X=X), Inputs(X=X, graph=graph)
     with_basis = Inputs(X=X, graph=graph, manifold=basis)
     near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))
+    poisson, spreading = {"method": "poisson", "sources": "classes"}, workspace.SPREADING
     found = {}
     if image_shape is not None:
         images = Inputs(X=X, graph=build_graph(X, image_graph_settings(image_shape)))
-        found["image_diffusion"] = (diffusion, images, {"method": "poisson"})
+        found["image_diffusion"] = (diffusion, images, poisson)
+        found["image_spreading"] = (diffusion, images, spreading)
     return found | {
-        "diffusion": (diffusion, with_graph, {"method": "poisson"}),
-        "spreading": (diffusion, near, {"method": "spreading"}),
+        "diffusion": (diffusion, with_graph, poisson),
+        "spreading": (diffusion, near, spreading),
         "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
         "knn": (knn, plain, {"n_neighbors": "cv"}),
         "metric_svm": (metric_svm, with_graph, {}),

@@ -25,6 +25,7 @@ from fewfold.spreading import (
 from fewfold.training import Outcome
 
 MIN_SIDE_TO_DESKEW = 12
+SOURCES = ("labels", "classes")
 # A series may be displaced by this part of its length.
 SERIES_SHIFT = 16
 
@@ -66,7 +67,7 @@ def image_graph_settings(image_shape, **changes) -> GraphSettings:
 
 
 def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, priors=None,
-            tol=1e-5, max_iter=2000):  # fmt: skip
+            sources="labels", tol=1e-5, max_iter=2000):  # fmt: skip
     """Diffuse labels over a graph and turn the result into probabilities.
 
     Parameters
@@ -80,6 +81,10 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
     priors : None, "estimated", "uniform" or array of shape (n_classes,)
         Class shares. Spreading and propagation always normalise the class mass by them (None:
         by those of the labels); Poisson learning only if they are given.
+    sources : {"labels", "classes"}
+        Of Poisson learning: each label is a source of strength 1, or each class has one strength
+        that its labels share. The same where all classes have equally many labels; where chance
+        gave one class more than another, "classes" errs far less.
     tol, max_iter : see `fewfold.spreading.conjugate_gradients`
 
     Returns
@@ -90,6 +95,8 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
     """
     if method not in METHODS:
         raise InputError(f"method={method!r} is unknown. Choose one of {', '.join(METHODS)}.")
+    if sources not in SOURCES:
+        raise InputError(f"sources={sources!r} is unknown. Choose one of {', '.join(SOURCES)}.")
     solver = {"tol": tol, "max_iter": max_iter}
     if method == "poisson":
         scores = poisson_scores(W, labeled, targets, n_classes, **solver)
@@ -101,9 +108,12 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
     known = scores.values[scores.is_reached]
     shares = class_priors(priors, targets, n_classes)
     if method == "poisson":
+        counts = np.bincount(targets, minlength=n_classes)
+        if sources == "classes":
+            known = known / np.maximum(counts, 1)  # the equation is linear in each class's sources
         known = softmax(known * softmax_scale(known))
         # A class without label has a score of exactly zero: never the answer, nor a chance.
-        known[:, np.bincount(targets, minlength=n_classes) == 0] = 0
+        known[:, counts == 0] = 0
         known /= known.sum(axis=1, keepdims=True)
         known = known if priors is None else match_priors(known, shares)
     else:
@@ -162,6 +172,8 @@ class DiffusionClassifier(GraphClassifier):
         Of label spreading.
     priors : None, "estimated", "uniform" or array of shape (n_classes,)
         Class shares, see `diffuse`; the order is that of ``classes_``.
+    sources : {"labels", "classes"}
+        Of Poisson learning, see `diffuse`.
     tol : float
         Relative residual at which the equation counts as solved.
     max_iter : int
@@ -202,6 +214,7 @@ class DiffusionClassifier(GraphClassifier):
         graph_options=None,
         alpha=0.995,
         priors=None,
+        sources="labels",
         tol=1e-5,
         max_iter=2000,
     ):
@@ -213,6 +226,7 @@ class DiffusionClassifier(GraphClassifier):
         self.graph_options = graph_options
         self.alpha = alpha
         self.priors = priors
+        self.sources = sources
         self.tol = tol
         self.max_iter = max_iter
 
@@ -241,8 +255,8 @@ class DiffusionClassifier(GraphClassifier):
         labeled, targets = self._read_labels(y)
         self.label_distributions_, scores = diffuse(
             W, labeled, targets, len(self.classes_),
-            method=self.method, alpha=self.alpha, priors=self.priors, tol=self.tol,
-            max_iter=self.max_iter,
+            method=self.method, alpha=self.alpha, priors=self.priors, sources=self.sources,
+            tol=self.tol, max_iter=self.max_iter,
         )  # fmt: skip
         self._finish(scores)
         return self
@@ -283,7 +297,7 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
     """Diffuse the labels of one draw over the graph of the earlier stage.
 
     ``settings``: ``method`` ("poisson", "spreading", "propagation"), ``alpha``, ``priors``,
-    ``tol``, ``max_iter`` as in `diffuse`. ``seed`` is not used: nothing is random.
+    ``sources``, ``tol``, ``max_iter`` as in `diffuse`. ``seed`` is not used: nothing is random.
     """
     if inputs.graph is None:
         raise InputError("The diffusion methods need a graph. Name one in the method's chain.")

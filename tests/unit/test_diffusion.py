@@ -64,6 +64,37 @@ def test_poisson_on_two_parts_solves_each_alone():
     np.testing.assert_allclose(both.values[20:], second.values, atol=1e-7)
 
 
+def test_sources_per_class_weigh_classes_alike():
+    W, labeled, targets = random_graph(), np.array([3, 9, 20, 30, 31]), np.array([0, 1, 2, 2, 2])
+    by_class, _ = diffuse(W, labeled, targets, 3, sources="classes", tol=1e-10)
+    # By hand: the pseudo-inverse of the Laplacian, applied to each class's mean label.
+    L = np.diag(W.toarray().sum(axis=1)) - W.toarray()
+    sources = np.eye(40)[labeled].T @ (np.eye(3)[targets] / [1, 1, 3])
+    sources -= np.eye(40)[labeled].sum(axis=0)[:, None] / 5
+    U = np.linalg.pinv(L) @ sources
+    U -= np.average(U, axis=0, weights=W.toarray().sum(axis=1))
+    np.testing.assert_array_equal(by_class.argmax(axis=1), U.argmax(axis=1))
+    # Nothing changes where each class has as many labels.
+    for sources in ("labels", "classes"):
+        proba, _ = diffuse(W, labeled[:3], targets[:3], 3, sources=sources, tol=1e-10)
+        if sources == "labels":
+            before = proba
+    np.testing.assert_allclose(proba, before, atol=1e-9)
+    with pytest.raises(InputError, match="sources='rows' is unknown"):
+        diffuse(W, labeled, targets, 3, sources="rows")
+
+
+def test_labels_drawn_at_random_do_better_with_sources_per_class():
+    X, digit = load_digits(return_X_y=True)
+    W, wrong = build_graph(X, n_neighbors=10).W, {"labels": [], "classes": []}
+    for seed in range(5):
+        labeled = np.random.default_rng(seed).permutation(len(X))[:60]
+        for sources, found in wrong.items():
+            proba, _ = diffuse(W, labeled, digit[labeled], 10, sources=sources)
+            found.append(np.mean(proba.argmax(axis=1) != digit))
+    assert np.mean(wrong["classes"]) < 0.8 * np.mean(wrong["labels"]), wrong
+
+
 def test_spreading_equals_the_dense_inverse():
     W = random_graph()
     got = spreading_scores(W, [0, 7], [1, 0], 2, alpha=0.9, tol=1e-10)

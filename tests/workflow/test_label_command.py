@@ -165,6 +165,59 @@ def test_numbers(project, tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
 
 
+def save_as(frame, target, path):
+    """Write a table in the format of the path's ending; arrays as X and y."""
+    numbers = frame[list("abcd")].to_numpy()
+    if path.suffix == ".tsv":
+        frame.to_csv(path, index=False, sep="\t")
+    elif path.suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+        frame.replace({target: {"": None}}).to_parquet(path)
+    elif path.suffix == ".npz":
+        np.savez(path, X=numbers, y=frame[target].to_numpy(dtype=str))
+    elif path.suffix == ".h5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            file["X"] = numbers
+            file.create_dataset("y", data=frame[target].tolist(), dtype=h5py.string_dtype())
+    else:
+        anndata = pytest.importorskip("anndata")
+        names = pd.Index(frame["plant_id"].astype(str))
+        anndata.AnnData(
+            X=numbers.astype(np.float32),
+            obs=pd.DataFrame({target: pd.Categorical(frame[target])}, index=names),
+            var=pd.DataFrame(index=list("abcd")),
+        ).write_h5ad(path)
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet", "npz", "h5", "h5ad"])
+def test_other_formats(project, tmp_path, suffix):
+    frame, truth = make_file(tmp_path, n=90, labelled=15)
+    (tmp_path / "my.csv").unlink()
+    file = tmp_path / f"flowers.{suffix}"
+    save_as(frame, "species", file)
+    words = () if suffix in ("npz", "h5") else ("--target", "species")
+    done = project.fewfold("label", file.name, *words, "--cores", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "15 of 90 rows have a label" in done.stdout
+    table = pd.read_csv(tmp_path / "flowers-labels/labels.csv", keep_default_na=False)
+    assert np.mean(table["label"] != truth) < 0.1 and table["was_labeled"].sum() == 15
+    if not words:
+        assert table["row"].tolist() == list(range(1, 91))
+    else:
+        assert table.iloc[:, 0].tolist() == frame["plant_id"].tolist()
+    done = project.fewfold("predict", "flowers-labels/model.h5", file.name, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-2000:]
+    again = pd.read_csv(tmp_path / "predictions.csv", keep_default_na=False)
+    assert np.mean(again["label"] != truth) < 0.1
+    if suffix == "npz":
+        np.savez(tmp_path / "wide.npz", X=np.zeros((5, 7)))
+        bad = project.fewfold("predict", "flowers-labels/model.h5", "wide.npz", "--out", "no.csv",
+                              cwd=tmp_path)  # fmt: skip
+        assert bad.returncode == 1 and "7 features" in bad.stdout and "4" in bad.stdout
+        assert "Traceback" not in bad.stdout and not (tmp_path / "no.csv").exists()
+
+
 def test_abstaining_and_few_labels(project, tmp_path):
     make_file(tmp_path, labelled=9)
     words = ("--target", "species", "--abstain", "0.99", "--cores", "2")

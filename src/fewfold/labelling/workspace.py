@@ -33,9 +33,11 @@ CANDIDATES = {
     "regression": ["multimanifold_global", "knn"],
 }
 FEW_ROWS = ("atlas",)  # left out of many rows: charts are found by rounds of graph cuts
-IMAGE_METHOD = TRUSTED
+IMAGE_METHOD, IMAGE_METHODS = TRUSTED, (TRUSTED, "image_spreading")
+# Short ways: better than 0.99 and more wherever it was tried (docs/label.md).
+SPREADING = {"method": "spreading", "alpha": 0.9}
 OTHERS = {
-    "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", IMAGE_METHOD],
+    "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", *IMAGE_METHODS],
     "regression": ["multimanifold"],
 }
 
@@ -79,12 +81,12 @@ def methods_to_compare(task, n_rows, n_labels, image_shape, asked=None) -> list[
                 raise InputError(
                     f"--methods: {name!r} is not known for {task}. Choose from {', '.join(known)}."
                 )
-            if name == IMAGE_METHOD and image_shape is None:
+            if name in IMAGE_METHODS and image_shape is None:
                 raise InputError(f"--methods {name} needs --image-shape, for example 28 28.")
         return list(dict.fromkeys(asked))
     names = [m for m in CANDIDATES[task] if m not in FEW_ROWS or n_rows <= MANY_ROWS]
     if task == "classification" and image_shape is not None:
-        names.insert(0, IMAGE_METHOD)
+        names = [*IMAGE_METHODS, *names]
     return names
 
 
@@ -120,7 +122,9 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         },
         "datasets": {name: dataset},
         "methods": {
-            "spreading": {"learner": "diffusion", "graph": "euclidean", "method": "spreading"},
+            # Whoever labels rows at hand has more of one class than of another.
+            "diffusion": {"sources": "classes"},
+            "spreading": {"learner": "diffusion", "graph": "euclidean", **SPREADING},
             "graph_svm": {"learner": "graph_svm", "kernel": "rbf", "graph": "euclidean", "C": "cv"},
             "metric_svm": {"learner": "metric_svm", "graph": "euclidean"},
         },
@@ -133,7 +137,6 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         most = min(most, max(2, intake.X.shape[0] // 3))
         config["manifolds"] = {"basis": {"n_vectors": most}}
         config["methods"]["eigenbasis"] = {"max_vectors": most}
-        # Few labels per graph step: a narrower neighbourhood suits spreading.
         config.setdefault("graphs", {})["near"] = {"n_neighbors": 5}
         config["methods"]["spreading"]["graph"] = "near"
     if intake.X.shape[0] > MANY_ROWS and not hasattr(intake.X, "tocsr"):
@@ -149,7 +152,10 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
             k: v for k, v in graph.items() if k != "image_shape"
         }
         config["methods"][IMAGE_METHOD] = {
-            "learner": "diffusion", "graph": "images", "method": "poisson",
+            "learner": "diffusion", "graph": "images", "method": "poisson", "sources": "classes",
+        }  # fmt: skip
+        config["methods"]["image_spreading"] = {
+            "learner": "diffusion", "graph": "images", **SPREADING,
         }  # fmt: skip
     config["methods"]["multimanifold"] = {"learner": "multimanifold", "mode": "ssl"}
     config["methods"]["multimanifold_global"] = {"learner": "multimanifold", "mode": "global"}
