@@ -85,8 +85,8 @@ def _pair_by_pair(inputs, labeled, targets, n_classes, C, gamma):
     classes, codes = np.unique(targets, return_inverse=True)
     L = inputs.X[labeled]
 
-    def kernel(rows):
-        return kernel_block("rbf", L[rows], L[rows], gamma=gamma)
+    def kernel(rows, columns):
+        return kernel_block("rbf", L[rows], L[columns], gamma=gamma)
 
     machine = fit_machines(kernel, codes, len(classes), float(C), "pairs", balanced=False)
     support = L[machine.support]

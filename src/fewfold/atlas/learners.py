@@ -140,9 +140,10 @@ class DualMachine:
     def fit(self, code, codes) -> DualMachine:
         """Train on encoded points and class codes."""
 
-        def kernel(rows):
+        def kernel(rows, columns):
             part = take_rows(code, rows)
-            return self.options.matrix(part, part)
+            other = part if columns is rows else take_rows(code, columns)
+            return self.options.matrix(part, other)
 
         n_classes = int(codes.max()) + 1
         C, scheme = self.options.penalty(code), self.options.scheme
