@@ -17,10 +17,12 @@ ADVISED_ELSE = "invariant_diffusion"
 TITLES = {"digits": "digits", "coil20": "COIL-20", "usps": "USPS", "letter": "LETTER",
           "newsgroups": "20 Newsgroups", "mnist": "MNIST"}  # fmt: skip
 
-# Self-training is for the small sets only: it fits a machine to all rows again and again.
 PEERS = ["scikit-learn LabelSpreading", "scikit-learn LabelPropagation", "scikit-learn SVC (RBF)",
          "scikit-learn k-NN", "graphlearning Laplace", "graphlearning Poisson",
-         "graphlearning random walk"]  # fmt: skip
+         "graphlearning random walk", "scikit-learn SelfTraining(SVC)"]  # fmt: skip
+# A paper's methods may have entries of their own in the config for images or texts.
+OURS_IN_TABLES = ["diffusion", "invariant_diffusion", "eigenbasis", "atlas", "mbed",
+                  "multimanifold", "invariant_svm"]  # fmt: skip
 
 
 def table(heads, rows):
@@ -59,16 +61,25 @@ def speed_table(mode):
         def both(key, row=row, peer=peer):
             return " / ".join(shown(bench.least(found, row, c, key)) for c in (OURS, peer))
 
-        repeats = sum((r["row"], r["contender"]) == (row, peer) for r in found)
-        mark = "" if repeats >= 3 else f" ({repeats} run{'s' * (repeats > 1)})"
+        repeats = [sum((r["row"], r["contender"]) == (row, c) for r in found) for c in (OURS, peer)]
         lines.append([
-            f"{entry.title} ({size_words(entry.sizes[mode])})", peer + mark,
+            f"{entry.title} ({size_words(entry.sizes[mode])})", peer,
             f"**{ratio:.2f}**" if ratio >= 1 else f"{ratio:.2f}",
+            " / ".join(map(str, dict.fromkeys(repeats))),
             both("cpu_s"), both("wall_s"), both("peak_mb"),
             f"{entry.quality}: {both('quality')}",
         ])  # fmt: skip
         lines += compile_line(found, row, peer)
-    heads = ["work", "peer", "ratio", "CPU s, ours / peer", "wall s", "peak MB", "quality"]
+    heads = [
+        "work",
+        "peer",
+        "ratio",
+        "repeats",
+        "CPU s, ours / peer",
+        "wall s",
+        "peak MB",
+        "quality",
+    ]
     return table(heads, lines)
 
 
@@ -84,7 +95,7 @@ def compile_line(found, row, peer):
     ]
     ratio = times[1] / times[0]
     cells = ["the same, with imports and compilation", peer, f"**{ratio:.1f}**"]
-    return [[*cells, " / ".join(map(shown, times)), "", "", ""]]
+    return [[*cells, "", " / ".join(map(shown, times)), "", "", ""]]
 
 
 # ---------------------------------------------------------------- accuracy
@@ -97,7 +108,7 @@ def read_accuracy():
     with open(path, newline="") as file:
         return [
             r | {k: float(r[k] or "nan") for k in ("mean", "std", "se")}
-            | {"ours": r["ours"] == "True", "n_labeled": int(r["n_labeled"])}
+            | {"ours": r["ours"] == "True"} | {k: int(r[k]) for k in ("n_labeled", "trials")}
             for r in csv.DictReader(file)
         ]  # fmt: skip
 
@@ -124,39 +135,49 @@ def accuracy_tables():
         )
         ours = {r["method"] for r in here if r["ours"]}
         advised = ADVISED.get(dataset, ADVISED_ELSE)
+        most = max(r["trials"] for r in here)
         lines = [
-            [("**" + m + "**" if m == advised else m) if m in ours else f"*{m}*"]
+            [(f"**{m}**" if m == advised else m if m in ours else f"*{m}*")
+             + fewer_draws([r for r in here if r["method"] == m], most)]
             + [cell(at.get((m, b))) for b in budgets]
             for m in methods
-        ]
+        ]  # fmt: skip
         lines.append(
             ["advised method beside the best peer", *(stand(at, advised, ours, b) for b in budgets)]
         )
-        trials = {r["trials"] for r in here if r["ours"]}
-        parts.append(f"### {title} ({' or '.join(sorted(trials))} draws)\n\n"
+        parts.append(f"### {title} ({most} draws)\n\n"
                      + table(["labels", *map(str, budgets)], lines)
                      + left_out(dataset, set(methods)))  # fmt: skip
     return "\n\n".join(parts) or "Not measured yet."
+
+
+def fewer_draws(records, most):
+    """Mark a method that was measured on some of the draws only."""
+    count = min(r["trials"] for r in records)
+    return "" if count == most else f", {count} draw{'s' * (count > 1)}"
 
 
 def left_out(dataset, shown_methods):
     """Say which methods are not in a table: ours in the words of the config, then the peers."""
     import yaml
 
-    settings = yaml.safe_load((HERE.parent / "config/benchmark.yaml").read_text(encoding="utf-8"))
-    skip = settings["datasets"][dataset].get("skip", {})
-    ours = [m for m in settings["run"]["methods"] if not m.startswith(("small_", "cosine_"))]
-    # An entry of its own in the config may stand for one that does not suit the data.
-    missing = [m for m in ours if m not in shown_methods]
+    skip = {}
+    for name in ("benchmark", "benchmark_slow"):
+        text = (HERE.parent / f"config/{name}.yaml").read_text(encoding="utf-8")
+        skip |= yaml.safe_load(text)["datasets"][dataset].get("skip", {})
+    missing = [m for m in [*OURS_IN_TABLES, *PEERS] if m not in shown_methods]
     reasons = [f"{m} ({skip[m]})" for m in missing if m in skip]
-    unmeasured = [m for m in [*missing, *PEERS] if m not in skip and m not in shown_methods]
+    unmeasured = [m for m in missing if m not in skip]
     lines = [f"Left out: {', '.join(reasons)}."] if reasons else []
     lines += [f"Not measured: {', '.join(unmeasured)}."] if unmeasured else []
     return "".join(f"\n\n{line}" for line in lines)
 
 
 def cell(record):
-    return "" if record is None else f"{record['mean']:.2f} ± {record['se']:.2f}"
+    if record is None:
+        return ""
+    spread = f" ± {record['se']:.2f}" if record["trials"] > 1 else ""
+    return f"{record['mean']:.2f}{spread}"
 
 
 def stand(at, advised, ours, budget):

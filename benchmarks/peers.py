@@ -117,18 +117,25 @@ def nearest(X, y, rows):
     return label
 
 
-def self_training(X, y):
-    """Return a function (labelled rows) -> labels; SVC labels what it is sure of, ten rounds."""
+def self_training(X, y, rows, most, seed=0):
+    """Return a function (labelled rows) -> labels; SVC labels what it is sure of, ten rounds.
+
+    It learns from the labelled rows and ``most`` others; only the given rows are predicted.
+    """
     from sklearn.semi_supervised import SelfTrainingClassifier
     from sklearn.svm import SVC
+
+    others = np.random.default_rng(seed).permutation(len(y))[:most]
 
     def label(labeled):
         known = np.full(len(y), -1)
         known[labeled] = y[labeled]
+        seen = np.union1d(labeled, others)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             base = SVC(C=10, probability=True, random_state=0, cache_size=500)
-            return SelfTrainingClassifier(base).fit(X, known).predict(X)
+            model = SelfTrainingClassifier(base).fit(X[seen], known[seen])
+        return _at(rows, model.predict(X[rows]), len(y))
 
     return label
 

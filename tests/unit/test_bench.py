@@ -99,6 +99,7 @@ def test_peers_take_known_neighbours_and_label_all_rows(bench):
         peers.scikit_learn_spreading(X, y, near, propagation=True),
         peers.rbf_svm(X, y, rows),
         peers.nearest(X, y, rows),
+        peers.self_training(X, y, rows, 60),
     ]
     for label in labellers:
         assert np.mean(label(labeled) == y) > 0.95
