@@ -1,6 +1,10 @@
-"""Stage evaluate_method: predictions to one row per draw and budget."""
+"""Stage evaluate_method: predictions to one row per draw and budget.
 
-import pandas as pd
+There is a job for every method and dataset: pandas would be most of it.
+"""
+
+import csv
+import math
 
 from fewfold.artifacts import atomic_path, read
 from fewfold.cells import METRIC_COLUMNS, score
@@ -26,12 +30,14 @@ def main(labels, splits, batches, metrics, *, dataset, method):
                         "n_labeled": cell["budget"],
                         "protocol": draws.protocol,
                         "metric": metric,
-                        "value": value,
+                        "value": "" if math.isnan(value) else float(value),
                         **{k: cell[k] for k in ("trial", "seed", "fit_s", "predict_s", "status")},
                     }
                 )
-    with atomic_path(metrics) as part:
-        pd.DataFrame(rows)[METRIC_COLUMNS].to_csv(part, index=False)
+    with atomic_path(metrics) as part, open(part, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 if "snakemake" in globals():

@@ -19,7 +19,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import xxhash
-from scipy import sparse
 
 from fewfold import __version__
 from fewfold.exceptions import ArtifactError
@@ -31,6 +30,12 @@ _DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowEr
 _PLAIN_KINDS = "biuf"  # bool, int, unsigned, float: nothing that could hide an object
 
 
+def _is_sparse(value):
+    """Whether scipy made it; if nobody has imported scipy, it did not (nor need it be here)."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(value)
+
+
 class Writer:
     """An open stage file being written; get one from `writing`."""
 
@@ -39,7 +44,9 @@ class Writer:
 
     def add(self, name: str, value) -> None:
         """Store an array, a sparse matrix or a list of strings under a name."""
-        if sparse.issparse(value):
+        if _is_sparse(value):
+            from scipy import sparse
+
             value = sparse.csr_array(value)
             if not value.has_sorted_indices:
                 value = value.sorted_indices()
@@ -351,6 +358,8 @@ class Artifact:
 
     def _sparse(self, group, name):
         parts = {p: self._dense(self._item(group, p), f"{name}/{p}") for p in _SPARSE_PARTS}
+        from scipy import sparse  # a tenth of a second that most stages do not need
+
         matrix = sparse.csr_array(
             (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
         )

@@ -45,6 +45,16 @@ def script_digest(script, *modules: str, leave_out: tuple = ()) -> str:
     return code_digest(*_modules_among(_names_imported(tree)), *modules, leave_out=leave_out)
 
 
+def templates_digest(*packages: str) -> str:
+    """Hash the templates of packages, which are no Python modules: ``"report"``, for example."""
+    hasher = hashlib.sha256()
+    for package in packages:
+        folder = Path(fewfold.__file__).parent / package / "templates"
+        for path in sorted(folder.iterdir()):
+            hasher.update(f"{package}/{path.name}".encode() + b"\0" + path.read_bytes() + b"\0")
+    return hasher.hexdigest()[:16]
+
+
 def modules_used(*modules: str) -> list[str]:
     """Return the fewfold modules that `code_digest` covers, sorted."""
     return sorted(_reachable(modules))

@@ -10,6 +10,7 @@ import pytest
 from _report_content import HOSTILE, content, dataset, figure, tables
 
 from fewfold.exceptions import InputError
+from fewfold.provenance import templates_digest
 from fewfold.report.content import (
     COLUMNS,
     DatasetView,
@@ -17,7 +18,7 @@ from fewfold.report.content import (
     PredictionView,
     ReportContent,
 )
-from fewfold.report.page import render, templates_digest
+from fewfold.report.page import render
 
 VOID = {"meta", "link", "img", "br", "input"}
 
@@ -215,6 +216,7 @@ def test_size_stays_within_bounds():
     assert len(render(ReportContent(datasets=views))) < 6_000_000
 
 
-def test_template_digest_is_stable_hex():
-    assert re.fullmatch(r"[0-9a-f]{16}", templates_digest())
-    assert templates_digest() == templates_digest()
+def test_template_digest_is_stable_hex_and_follows_the_packages():
+    digests = [templates_digest(*names) for names in (["report"], ["report"], ["labelling"])]
+    assert re.fullmatch(r"[0-9a-f]{16}", digests[0])
+    assert digests[0] == digests[1] != digests[2]

@@ -152,7 +152,7 @@ rule make_label_report:
             },
         },
         code=code_of("make_label_report"),
-        templates=label_templates_digest(),
+        templates=templates_digest("report", "labelling"),
     message:
         "Writing the report of {wildcards.dataset}"
     script:

@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-from fewfold.labelling.report_page import label_templates_digest
-
 
 def label_settings():
     return plain(config.get("label", {}))

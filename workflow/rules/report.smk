@@ -78,7 +78,7 @@ rule make_report:
             "edges": used_edges(),
         },
         code=code_of("make_report"),
-        templates=templates_digest(),
+        templates=templates_digest("report"),
     message:
         "Writing the report"
     script:

@@ -1,8 +1,8 @@
 """What rules read and are set by: functions of the wildcards over the plan."""
 
 from fewfold.exceptions import ConfigError
-from fewfold.graph.build import GraphSettings
-from fewfold.report.page import templates_digest
+from fewfold.graph.settings import GraphSettings
+from fewfold.provenance import templates_digest
 from fewfold.transforms.naming import transform_key
 
 # --- Data

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
@@ -19,18 +17,6 @@ DOUBTFUL = 40
 DOUBT = 0.5  # rows less sure than this are hollow in the second picture
 SHEET_BYTES = 1_600_000
 SHOWN = 10_000  # rows in the map, of which 2000 have a place of their own
-
-
-def label_templates_digest() -> str:
-    """A digest of the templates, which are no Python modules."""
-    digest = hashlib.sha256(page.templates_digest().encode())
-    for item in sorted(_folder().iterdir(), key=lambda item: item.name):
-        digest.update(item.name.encode() + item.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _folder():
-    return resources.files("fewfold.labelling") / "templates"
 
 
 @cache

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
@@ -78,15 +76,6 @@ def _with_text_names(content: ReportContent) -> ReportContent:
         columns = [c for c in ("dataset", "method", "method_a", "method_b") if c in table.columns]
         changed[name] = table.astype(dict.fromkeys(columns, str))
     return replace(content, **changed)
-
-
-def templates_digest() -> str:
-    """A digest of the page's templates, style and script, which are no Python modules."""
-    folder = resources.files("fewfold.report") / "templates"
-    digest = hashlib.sha256()
-    for item in sorted(folder.iterdir(), key=lambda item: item.name):
-        digest.update(item.name.encode() + b"\0" + item.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
 
 
 @cache

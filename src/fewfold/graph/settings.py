@@ -1,0 +1,75 @@
+"""How a neighbour graph is built. Nothing slow is imported here: every plan of a run reads it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+
+from fewfold.exceptions import InputError
+
+PLAIN_METRICS = ("euclidean", "cosine", "precomputed")
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """How a neighbour graph is built; the fields are the keys of a config's ``graphs`` entry.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        Neighbours kept per point.
+    metric : str
+        "euclidean", "cosine", "precomputed", or a name of `fewfold.graph.rerank`
+        ("deformation", "tangent", ...), which re-ranks candidates.
+    method : {"exact", "approximate"}
+        How (candidate) neighbours are searched.
+    weights, bandwidth : see `fewfold.graph.weights.directed_weights`
+    symmetrize : {"union", "mutual", "mean"}
+    canonicalize : list of str
+        Canonical forms applied to each row before the search ("center", "deskew", ...).
+    image_shape : list of int, optional
+        Shape of one row seen as an image (or signal), for canonical forms and metrics.
+    candidates : int
+        Candidates per point that a re-ranking metric looks at.
+    candidate_dims : int
+        Principal components in which the candidates are searched (0: all features).
+    metric_options : dict
+        Options of the re-ranking metric.
+    """
+
+    n_neighbors: int = 10
+    metric: str = "euclidean"
+    method: str = "exact"
+    weights: str = "self_tuning"
+    bandwidth: float | None = None
+    symmetrize: str = "union"
+    canonicalize: list = field(default_factory=list)
+    image_shape: list | None = None
+    candidates: int = 30
+    candidate_dims: int = 60
+    metric_options: dict = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, settings: dict) -> GraphSettings:
+        """Make settings from a plain dict, refusing unknown keys."""
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(settings) - known)
+        if unknown:
+            raise InputError(
+                f"Unknown graph settings {unknown}. Allowed: {', '.join(sorted(known))}."
+            )
+        return cls(**settings)
+
+    def to_dict(self) -> dict:
+        """Return a plain dict, as stored in a graph file."""
+        return asdict(self)
+
+    def for_images(self, image_shape) -> GraphSettings:
+        """Fill in the dataset's image shape where the settings need one and have none."""
+        if self.is_plain or self.image_shape or image_shape is None:
+            return self
+        return replace(self, image_shape=list(image_shape))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the search needs neither canonical forms nor re-ranking."""
+        return self.metric in PLAIN_METRICS and not self.canonicalize
