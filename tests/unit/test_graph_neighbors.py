@@ -168,3 +168,16 @@ def test_first_keeps_the_closest():
     assert found.first(2).indices.tolist() == [[3, 1]] and found.first(2).recall == 0.9
     with pytest.raises(InputError, match="kept 3"):
         found.first(4)
+
+
+@pytest.mark.parametrize("copies", [1, 2000])
+def test_recall_with_own_rows_new_rows_and_duplicates(copies):
+    rng = np.random.default_rng(3)
+    X = (100 + rng.normal(size=(3000, 8))).astype(np.float32)
+    X[:copies] = X[0]  # far from the origin, where rounding is worst
+    query = rng.normal(size=(50, 8)).astype(np.float32) + 100
+    assert nearest_neighbors(X, 5, method="approximate", n_probes=10_000).recall > 0.98
+    found = nearest_neighbors(X, 5, query=query, method="approximate", n_probes=1)
+    true = nearest_neighbors(X, 5, query=query).indices
+    real = np.mean([len(np.intersect1d(a, b)) / 5 for a, b in zip(true, found.indices)])
+    assert found.recall == pytest.approx(real, abs=0.01) and found.recall < 1

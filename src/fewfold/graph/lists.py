@@ -67,16 +67,19 @@ def search_lists(
     if base.shape[1] > _WIDE:
         turn = _principal_directions(base, middle, seed)
         wanted = min(_SPARE * k, n)
-    Z, V = (_reduced(M, middle, turn) for M in (base, query))
+    Z = _reduced(base, middle, turn)
+    V = Z if query is base else _reduced(query, middle, turn)
     centers = _centers(Z, n_lists, seed)
-    home = _nearest_lists(Z, centers, 1)[:, 0]
+    # Where the queries are the rows and few enough to be handled together, one search does.
+    once = _nearest_lists(Z, centers, n_probes) if V is Z and m <= _QUERIES else None
+    home = (_nearest_lists(Z, centers, 1) if once is None else once)[:, 0]
     lists = _by_list(home, len(centers))
     norms = np.einsum("ij,ij->i", Z, Z)
     found = np.full((m, wanted), -1, np.int64)
     squared = np.full((m, wanted), np.inf, np.float32)
     for start in range(0, m, _QUERIES):
         part = slice(start, min(start + _QUERIES, m))
-        visited = _nearest_lists(V[part], centers, n_probes)
+        visited = _nearest_lists(V[part], centers, n_probes) if once is None else once
         _scan(Z, V[part], norms, lists, visited, own[part], found[part], squared[part])
         if progress is not None:
             progress(part.stop - part.start)
@@ -151,7 +154,9 @@ def _merge(Z, V, norms, rows, inside, own, found, squared):
 
 def _by_list(lists, n_lists):
     """Return positions sorted by list, and where each list starts among them."""
-    order = np.argsort(lists, kind="stable")
+    # numpy sorts short integers digit by digit, several times faster.
+    keys = lists.astype(np.uint16) if n_lists < 2**16 else lists
+    order = np.argsort(keys, kind="stable")
     return order, np.concatenate([[0], np.cumsum(np.bincount(lists, minlength=n_lists))])
 
 
