@@ -12,7 +12,14 @@ from fewfold.exceptions import InputError
 
 EXTENSIONS = ("nystrom", "harmonic")
 # Strengths tried by ridge="loo".
-_RIDGES = (0.0, *np.logspace(-4, 1, 11).tolist())
+_RIDGES = (0.0, *np.logspace(-6, 1, 15).tolist())
+# A share of few labels leaves too few vectors to tell the classes apart; the penalty sees to it
+# that more of them do no harm (docs/methods/eigenbasis.md).
+LEAST_VECTORS = 200
+# Rough vectors cost the square of their eigenvalue.
+SMOOTHNESS = 2.0
+# Constant vectors cost nothing; this keeps the division by their penalty finite.
+_LEAST_PENALTY = 1e-10
 # Responses of opposite classes lie 2 apart; without labels left to check on, this scale calls
 # such a gap 98 % sure.
 _DEFAULT_SCALE = 2.0
@@ -25,6 +32,7 @@ def vector_count(
     n_classes: int,
     minimum: int | None = None,
     maximum: int | None = None,
+    n_points: int | None = None,
 ) -> int:
     """Turn a number, or a share of the labelled rows, into a number of eigenvectors.
 
@@ -34,15 +42,19 @@ def vector_count(
         An int is the number itself; a float in (0, 1] is a share of ``n_labeled``.
     n_labeled, n_available, n_classes : int
     minimum : int, optional
-        At least so many when a share is given; by default one per class, since fewer cannot
-        tell the classes apart.
+        At least so many when a share is given; by default 200, or what there is: all the
+        basis holds, but no more than a fifth of ``n_points``.
     maximum : int, optional
         At most so many when a share is given.
+    n_points : int, optional
+        Points of the graph; by default as many as to allow 200 vectors.
 
     Examples
     --------
-    >>> [vector_count(p, 100, 500, 10) for p in (0.2, 0.01, 7)]
-    [20, 10, 7]
+    >>> [vector_count(p, 2000, 500, 10) for p in (0.2, 0.01, 7)]
+    [400, 200, 7]
+    >>> vector_count(0.2, 50, 500, 10, n_points=600), vector_count(0.2, 50, 500, 10, minimum=1)
+    (120, 10)
     """
     is_share = isinstance(n_vectors, float | np.floating)
     if is_share and not 0 < n_vectors <= 1 or not is_share and n_vectors < 1:
@@ -53,7 +65,10 @@ def vector_count(
     if not is_share:
         count = int(n_vectors)
     else:
-        count = max(round(n_vectors * n_labeled), n_classes if minimum is None else minimum, 1)
+        if minimum is None:
+            fifth = LEAST_VECTORS if n_points is None else n_points // 5
+            minimum = min(max(min(LEAST_VECTORS, fifth), n_classes), n_available)
+        count = max(round(n_vectors * n_labeled), minimum, 1)
         count = min(count, maximum or count)
     if count > n_available:
         raise InputError(
@@ -102,12 +117,15 @@ class BasisFit:
     ridge: float
 
 
-def fit_basis(E, targets, eigenvalues, ridge: float | str = 0.0) -> BasisFit:
+def fit_basis(
+    E, targets, eigenvalues, ridge: float | str = 0.0, smoothness: float = SMOOTHNESS
+) -> BasisFit:
     """Fit targets by least squares on eigenvectors ([eigenbasis] Step 3).
 
     Minimises ``mean((targets - E a)^2) + ridge * sum(s_j a_j^2)``, with ``s_j`` the
-    eigenvalues divided by their mean: the penalty is the smoothness functional of the
-    paper's Section 4. Columns of ``E`` should have a mean square near 1.
+    eigenvalues to the power of ``smoothness``, divided by their mean. With 1 the penalty is the
+    smoothness functional of the paper's Section 4. Columns of ``E`` should have a mean square
+    near 1.
 
     Parameters
     ----------
@@ -117,6 +135,8 @@ def fit_basis(E, targets, eigenvalues, ridge: float | str = 0.0) -> BasisFit:
     ridge : float or "loo"
         0 is plain least squares (of least norm, if there are fewer rows than vectors). "loo"
         takes the strength with the smallest leave-one-out error.
+    smoothness : float
+        Power of the eigenvalues in the penalty.
 
     Returns
     -------
@@ -130,27 +150,48 @@ def fit_basis(E, targets, eigenvalues, ridge: float | str = 0.0) -> BasisFit:
     ([[0.5]], [[1.0], [0.0]])
     """
     E, targets = np.asarray(E, np.float64), np.asarray(targets, np.float64)
-    if ridge == "loo":
-        fits = [fit_basis(E, targets, eigenvalues, strength) for strength in _RIDGES]
-        errors = [np.mean((np.nan_to_num(f.left_out) - targets) ** 2) for f in fits]
-        return fits[int(np.argmin(errors))]
-    if isinstance(ridge, str) or not ridge >= 0:
+    if ridge != "loo" and (isinstance(ridge, str) or not ridge >= 0):
         raise InputError(f"ridge={ridge!r}: give a number of at least 0, or 'loo'.")
-    if ridge > 0 and eigenvalues.max(initial=0) > 0:
-        stretch = np.sqrt(ridge * len(E) * eigenvalues / eigenvalues.mean())
-        rows = np.vstack([E, np.diag(stretch)])
-        aims = np.vstack([targets, np.zeros((E.shape[1], targets.shape[1]))])
-    else:
-        rows, aims = E, targets
-    U, s, Vt = linalg.svd(rows, full_matrices=False, check_finite=False)
-    keep = s > s[0] * max(rows.shape) * np.finfo(float).eps if len(s) and s[0] > 0 else s > 0
-    U, s, Vt = U[:, keep], s[keep], Vt[keep]
-    coefficients = Vt.T @ ((U.T @ aims) / s[:, None])
-    leverage = np.einsum("ij,ij->i", U[: len(E)], U[: len(E)])[:, None]
-    free = 1 - leverage
-    with np.errstate(invalid="ignore", divide="ignore"):
-        left_out = (E @ coefficients - leverage * targets) / np.where(free > 1e-8, free, np.nan)
-    return BasisFit(coefficients, left_out, float(ridge))
+    strengths = _RIDGES if ridge == "loo" else (float(ridge),)
+    stretch = np.asarray(eigenvalues, np.float64) ** smoothness
+    if not stretch.max(initial=0) > 0:  # nothing to penalise
+        strengths = (0.0,)
+        stretch = np.ones(E.shape[1])
+    stretch = np.sqrt(np.maximum(stretch / stretch.mean(), _LEAST_PENALTY))
+    # In the scaled coefficients the penalty is round: one decomposition serves all strengths.
+    round_fit = _Decomposed(E / stretch, targets) if max(strengths) > 0 else None
+    fits = []
+    for strength in strengths:
+        if strength > 0:
+            scaled, left_out = round_fit.solve(strength * len(E))
+            fits.append(BasisFit(scaled / stretch[:, None], left_out, strength))
+        else:
+            fits.append(BasisFit(*_Decomposed(E, targets).solve(0.0), 0.0))
+    errors = [np.mean((np.nan_to_num(f.left_out) - targets) ** 2) for f in fits]
+    return fits[int(np.argmin(errors))]
+
+
+class _Decomposed:
+    """Singular value decomposition of a least-squares problem."""
+
+    def __init__(self, E, targets):
+        self.targets = targets
+        U, s, self.Vt = linalg.svd(E, full_matrices=False, check_finite=False)
+        keep = s > s[0] * max(E.shape) * np.finfo(float).eps if len(s) and s[0] > 0 else s > 0
+        self.U, self.s, self.Vt = U[:, keep], s[keep], self.Vt[keep]
+        self.projected = self.U.T @ targets
+
+    def solve(self, strength: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients and the left-out responses."""
+        shrunk = self.s**2 / (self.s**2 + strength)
+        coefficients = self.Vt.T @ ((shrunk / self.s)[:, None] * self.projected)
+        leverage = ((self.U**2) @ shrunk)[:, None]
+        response = self.U @ (shrunk[:, None] * self.projected)
+        free = 1 - leverage
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left_out = response - leverage * self.targets
+            left_out = left_out / np.where(free > 1e-8, free, np.nan)
+        return coefficients, left_out
 
 
 def signed_targets(codes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.basis_regression import (
+    SMOOTHNESS,
     BasisFit,
     extend_vectors,
     fit_basis,
@@ -90,18 +91,20 @@ class EigenbasisModel:
     labeled, codes : int arrays of shape (m,)
         Labelled rows and their class codes 0..n_classes-1, each class present.
     n_vectors, minimum, maximum : see `fewfold.basis_regression.vector_count`
-    ridge : see `fewfold.basis_regression.fit_basis`
+    ridge, smoothness : see `fewfold.basis_regression.fit_basis`
     """
 
     def __init__(
-        self, basis, labeled, codes, *, n_vectors=0.2, minimum=None, maximum=None, ridge="loo"
-    ):
+        self, basis, labeled, codes, *, n_vectors=0.2, minimum=None, maximum=None, ridge="loo",
+        smoothness=SMOOTHNESS,
+    ):  # fmt: skip
         component, self.degrees = basis["components"], basis["degrees"]
         n_classes = int(codes.max()) + 1
         self.reached = np.isin(component, component[labeled])
         count = vector_count(
-            n_vectors, len(labeled), basis["eigenvectors"].shape[1], n_classes, minimum, maximum
-        )
+            n_vectors, len(labeled), basis["eigenvectors"].shape[1], n_classes, minimum, maximum,
+            n_points=len(component),
+        )  # fmt: skip
         self.columns = reached_columns(basis["eigenvectors"], self.reached, count)
         self.eigenvalues = basis["eigenvalues"][self.columns]
         # A slice, unlike a list of columns, is not a copy; entries near 1 suit the ridge.
@@ -111,7 +114,7 @@ class EigenbasisModel:
         self.unit = float(np.sqrt(len(component)))
         E = self.unit * self.vectors[labeled].astype(np.float64)
         self.fitted: BasisFit = fit_basis(
-            E, signed_targets(codes, n_classes), self.eigenvalues, ridge
+            E, signed_targets(codes, n_classes), self.eigenvalues, ridge, smoothness
         )
         self.scale = response_scale(self.fitted.left_out, codes)
 
@@ -149,11 +152,13 @@ class EigenbasisClassifier(GraphClassifier):
     n_vectors : int or float
         Number of eigenvectors, or their share of the labelled samples.
     min_vectors : int, optional
-        Least number when a share is given; by default the number of classes.
+        Least number when a share is given; by default 200, but at most a fifth of the samples.
     laplacian : {"random_walk", "symmetric", "unnormalized"}
         The paper uses "unnormalized"; "random_walk" errs less when densities vary.
     ridge : float or "loo"
         Strength of the smoothness penalty; "loo" chooses it by leaving labels out.
+    smoothness : float
+        Power of the eigenvalues in the penalty; the paper's functional has 1.
     n_neighbors : int
     metric : str
         Of the graph. "precomputed": ``X`` is a symmetric matrix of weights, and ``predict``
@@ -203,6 +208,7 @@ class EigenbasisClassifier(GraphClassifier):
         min_vectors=None,
         laplacian="random_walk",
         ridge="loo",
+        smoothness=SMOOTHNESS,
         n_neighbors=8,
         metric="euclidean",
         weights="self_tuning",
@@ -216,6 +222,7 @@ class EigenbasisClassifier(GraphClassifier):
         self.min_vectors = min_vectors
         self.laplacian = laplacian
         self.ridge = ridge
+        self.smoothness = smoothness
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.weights = weights
@@ -240,7 +247,7 @@ class EigenbasisClassifier(GraphClassifier):
         rows, codes = self._read_labels(y)
         n = W.shape[0]
         count = vector_count(
-            self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors
+            self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors, n_points=n
         )
         component = components(W)[1]
         # Components without labels take null vectors that cannot be used: compute as many more.
@@ -250,7 +257,9 @@ class EigenbasisClassifier(GraphClassifier):
             self.graph_, count + idle, self.laplacian,
             tol=self.tol, random_state=seed, n_jobs=self.n_jobs,
         )  # fmt: skip
-        self._model = EigenbasisModel(basis, rows, codes, n_vectors=count, ridge=self.ridge)
+        self._model = EigenbasisModel(
+            basis, rows, codes, n_vectors=count, ridge=self.ridge, smoothness=self.smoothness
+        )
         self._finish(basis)
         return self
 
@@ -301,7 +310,7 @@ class EigenbasisClassifier(GraphClassifier):
 def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outcome:
     """Fit the basis of the manifold stage to the labels of one draw.
 
-    ``settings``: ``n_vectors``, ``min_vectors``, ``ridge``, ``extension`` as in
+    ``settings``: ``n_vectors``, ``min_vectors``, ``ridge``, ``smoothness``, ``extension`` as in
     `EigenbasisClassifier`, and ``max_vectors``, a bound on a share of the labels. The Laplacian
     is that of the manifold's own settings. ``seed`` is not used: nothing is random.
     """
@@ -310,7 +319,7 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
     if inputs.task != "classification":
         raise InputError(f"The eigenbasis method classifies; the task is {inputs.task!r}.")
     options = {"n_vectors": 0.2, "min_vectors": None, "ridge": "loo", "extension": "nystrom"}
-    options["max_vectors"] = None
+    options |= {"max_vectors": None, "smoothness": SMOOTHNESS}
     unknown = sorted(set(settings) - set(options))
     if unknown:
         raise InputError(f"Unknown eigenbasis settings {unknown}. Allowed: {', '.join(options)}.")
@@ -324,6 +333,7 @@ def fit_predict(inputs, labeled, targets, *, n_classes, seed, settings) -> Outco
         minimum=options["min_vectors"],
         maximum=options["max_vectors"],
         ridge=options["ridge"],
+        smoothness=options["smoothness"],
     )
     proba = _spread(model.responses(), model.reached, model.scale, present, n_classes)
     labels = np.where(model.reached, proba.argmax(axis=1), -1)

@@ -62,12 +62,14 @@ def test_whole_fit_equals_numpy_lstsq():
     np.testing.assert_allclose(model.responses(), E @ a, atol=1e-8)
 
 
-def test_ridge_solves_its_normal_equations():
+@pytest.mark.parametrize("power", [1, 2])
+def test_ridge_solves_its_normal_equations(power):
     rng = np.random.default_rng(1)
     E, C, values = rng.standard_normal((9, 12)), rng.standard_normal((9, 2)), np.arange(12.0)
-    penalty = 0.3 * 9 * np.diag(values / values.mean())
+    penalty = 0.3 * 9 * np.diag(values**power / np.mean(values**power))
     expected = np.linalg.solve(E.T @ E + penalty, E.T @ C)
-    np.testing.assert_allclose(fit_basis(E, C, values, 0.3).coefficients, expected, atol=1e-9)
+    found = fit_basis(E, C, values, 0.3, smoothness=power).coefficients
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.2])
@@ -117,8 +119,11 @@ def test_scale_follows_the_left_out_labels():
 
 
 def test_vector_count():
-    assert vector_count(0.2, 1000, 500, 10) == 200
-    assert vector_count(0.2, 20, 500, 10) == 10
+    assert vector_count(0.2, 1500, 500, 10) == 300
+    assert vector_count(0.2, 20, 500, 10) == 200
+    assert vector_count(0.2, 20, 60, 10) == 60
+    assert vector_count(0.2, 20, 500, 10, n_points=300) == 60
+    assert vector_count(0.2, 20, 40, 10, n_points=40) == 10
     assert vector_count(0.2, 20, 500, 10, minimum=1) == 4
     assert vector_count(0.2, 5000, 500, 10, maximum=300) == 300
     assert vector_count(3, 20, 500, 10) == 3
@@ -145,7 +150,7 @@ def test_one_basis_serves_smaller_ones():
     large, small = compute_basis(graph, 40), compute_basis(graph, 20)
     np.testing.assert_allclose(large["eigenvalues"][:20], small["eigenvalues"], atol=1e-8)
     rows = np.flatnonzero(y >= 0)
-    one, two = (EigenbasisModel(b, rows, y[rows]).responses() for b in (large, small))
+    one, two = (EigenbasisModel(b, rows, y[rows], n_vectors=20).responses() for b in (large, small))
     np.testing.assert_allclose(one, two, atol=1e-3)
     names = {"eigenvalues", "eigenvectors", "residuals", "components", "degrees"}
     assert set(large) == names
@@ -159,7 +164,7 @@ def test_moons_and_digits(laplacian):
     assert np.mean(model.transduction_ != truth) < 0.02
     X, y, truth = digits()
     model = EigenbasisClassifier(laplacian=laplacian).fit(X, y)
-    assert model.n_vectors_ == 20
+    assert model.n_vectors_ == 200
     assert np.mean(model.transduction_ != truth) < 0.12
 
 
@@ -262,7 +267,7 @@ def adapter_inputs(laplacian="random_walk"):
     X, y, truth = digits(labels=200)
     graph = build_graph(X[:1500], n_neighbors=8)
     extension = extend_graph(graph, X[:1500], X[1500:])
-    basis = compute_basis(graph, 60, laplacian) | {"settings": {"laplacian": laplacian}}
+    basis = compute_basis(graph, 200, laplacian) | {"settings": {"laplacian": laplacian}}
     return X, truth, Inputs(X[:1500], X[1500:], graph=graph, extension=extension, manifold=basis)
 
 
@@ -275,7 +280,7 @@ def test_adapter_equals_estimator(laplacian):
     assert np.mean(out.labels == model.transduction_) > 0.999
     assert np.mean(out.labels_new == model.predict(X[1500:])) > 0.99
     np.testing.assert_allclose(out.proba.sum(axis=1), 1)
-    assert out.details["n_vectors"] == 40 and out.details["unreached"] == 0
+    assert out.details["n_vectors"] == 200 and out.details["unreached"] == 0
 
 
 def test_adapter_with_a_class_missing_and_unknown_settings():
@@ -320,3 +325,13 @@ def test_unlabelled_digits_help_on_mnist():
         found = truth[rows][nearest_neighbors(X[rows], 1, query=X[rest]).indices[:, 0]]
         nearest.append(np.mean(found != truth[rest]))
     assert np.mean(ours) < 0.75 * np.mean(nearest)
+
+
+def test_few_labels_gain_by_many_smooth_vectors():
+    # The paper's share leaves ten vectors for ten classes.
+    errors = []
+    for settings in ({"min_vectors": 10, "smoothness": 1.0}, {}):
+        X, y, truth = digits(labels=50)
+        model = EigenbasisClassifier(**settings).fit(X, y)
+        errors.append(np.mean(model.transduction_ != truth))
+    assert errors[1] < 0.6 * errors[0]
