@@ -114,7 +114,7 @@ def second_run(runner):
 
 
 def rows(Row, ours):
-    sizes = {"full": {"source": "mnist", "n": 10_000}}
+    sizes = {"full": {"source": "mnist", "n": 5000}}
     return {
         f"pipeline_{key}": Row(
             f"the whole pipeline, {words}", "mean error, %", prepare,
