@@ -5,10 +5,10 @@
         --out results/benchmark_slow
     python benchmarks/accuracy.py results/benchmark results/benchmark_slow [--datasets ...]
 
-Peers get the files of the first run: the prepared rows, the exact Euclidean neighbours (cosine for
-text) of all rows, and the labelled draws. The other runs hold methods of ours on the first of the
-same draws, which is checked. What was measured of the peers is kept in the first run's folder
-(peers.csv) and not measured again. Writes benchmarks/results/accuracy.csv.
+Peers get the files of the first run that has a dataset: the prepared rows, the exact Euclidean
+neighbours (cosine for text) of all rows, and the labelled draws. Other runs hold methods of ours on
+the first of the same draws, which is checked. What was measured of the peers is kept in the first
+run's folder (peers.csv) and not measured again. Writes benchmarks/results/accuracy.csv.
 """
 
 from __future__ import annotations
@@ -145,15 +145,17 @@ def measure(task, store, only):
             print(f"{task.name}, {name}: {time.process_time() - start:.1f} s CPU", flush=True)
 
 
-def check_draws(runs):
-    """Refuse runs whose draws are not the first ones of the first run."""
+def homes(runs):
+    """Return {dataset: folder in the first run that has it}; other runs must share its draws."""
     from fewfold.features import read_splits
 
-    for path in (path for run in runs[1:] for path in run.glob("results/*/splits.h5")):
-        theirs = read_splits(path).order
-        ours = read_splits(runs[0] / "results" / path.parent.name / "splits.h5").order
-        if not np.array_equal(theirs, ours[: len(theirs), : theirs.shape[1]]):
-            raise SystemExit(f"{path}: not the draws of {runs[0]}")
+    found = {}
+    for path in (path for run in runs for path in sorted(run.glob("results/*/splits.h5"))):
+        folder = found.setdefault(path.parent.name, path.parent)
+        all_draws, draws = (read_splits(f / "splits.h5").order for f in (folder, path.parent))
+        if not np.array_equal(draws, all_draws[: len(draws), : draws.shape[1]]):
+            raise SystemExit(f"{path}: not the draws of {folder}")
+    return found
 
 
 def our_errors(runs):
@@ -179,17 +181,14 @@ def summarize(table):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("runs", type=Path, nargs="+", help="first the one with all draws")
-    parser.add_argument("--datasets", nargs="+", help="all of the first run, unless named")
+    parser.add_argument("runs", type=Path, nargs="+", help="the ones with all draws first")
+    parser.add_argument("--datasets", nargs="+", help="all of the runs, unless named")
     parser.add_argument("--table", action="store_true", help="measure nothing, write the table")
     parser.add_argument("--only", help="part of a peer's name")
     args = parser.parse_args()
-    first = args.runs[0]
-    check_draws(args.runs)
-    store = first / "peers.csv"
-    found = [path.parent.name for path in sorted(first.glob("results/*/splits.h5"))]
+    found, store = homes(args.runs), args.runs[0] / "peers.csv"
     for name in [] if args.table else args.datasets or found:
-        measure(Task(first / "results" / name), store, args.only)
+        measure(Task(found[name]), store, args.only)
     theirs = pd.read_csv(store)[[*KEYS, "error"]].assign(ours=False)
     table = summarize(pd.concat([our_errors(args.runs), theirs], ignore_index=True))
     TABLE.parent.mkdir(exist_ok=True)
