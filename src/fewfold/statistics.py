@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import special  # scipy.stats takes half a second to import
 
+# What a metric can be at all: Student's interval of two draws may reach beyond.
+BOUNDS = {"error": (0.0, 1.0), "pair_error": (0.0, 1.0), "mse": (0.0, np.inf)}
 GROUP = ["dataset", "method", "n_labeled", "protocol", "metric"]
 
 
@@ -20,18 +22,21 @@ def interval(values, level: float = 0.95) -> tuple[float, float]:
 
 
 def summarize(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, s.d. and 95 % interval over trials of each dataset, method and budget."""
+    """Return mean, s.d. and 95 % interval over trials of each dataset, method and budget.
+
+    Intervals end where the metric does (`BOUNDS`): no error is below 0.
+    """
     rows = []
     for key, part in metrics.groupby(GROUP, sort=True):
         values = part["value"].dropna().to_numpy()
-        low, high = interval(values)
+        low, high = np.clip(interval(values), *BOUNDS.get(key[-1], (-np.inf, np.inf)))
         rows.append(
             dict(
                 zip(GROUP, key),
                 mean=values.mean() if len(values) else np.nan,
                 sd=values.std(ddof=1) if len(values) > 1 else np.nan,
-                low=low,
-                high=high,
+                low=float(low),
+                high=float(high),
                 trials=len(values),
                 failed=int((part["status"] != "ok").sum()),
             )

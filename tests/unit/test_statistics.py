@@ -33,6 +33,13 @@ def test_interval_is_students():
     assert np.isnan(interval([1.0])).all() and np.isnan(interval([])).all()
 
 
+def test_the_interval_of_an_error_stays_between_0_and_1():
+    found = summarize(table({"low": [0.0, 0.02], "high": [0.9, 1.0], "mid": [0.5, 0.5001]}, 5))
+    ends = found.set_index("method")[["low", "high"]]
+    assert ends.loc["low", "low"] == 0 and ends.loc["high", "high"] == 1
+    assert 0 < ends.loc["mid", "low"] < 0.5 and 0.5 < ends.loc["mid", "high"] < 1
+
+
 def test_the_interval_covers_the_mean_as_often_as_it_says():
     rng = np.random.default_rng(0)
     hits = [low < 0 < high for low, high in (interval(rng.normal(size=5)) for _ in range(2000))]
@@ -58,12 +65,12 @@ def test_paired_p_value():
 
 
 def test_summary():
-    summary = summarize(table({"a": [0.1, 0.3], "b": [0.5, np.nan], "c": [np.nan, np.nan]}))
+    summary = summarize(table({"a": [0.2, 0.21], "b": [0.5, np.nan], "c": [np.nan, np.nan]}))
     assert summary["method"].tolist() == ["a", "b", "c"]
     row = summary.iloc[0]
-    assert (row["mean"], row["trials"], row["failed"]) == (pytest.approx(0.2), 2, 0)
-    assert row["sd"] == pytest.approx(np.std([0.1, 0.3], ddof=1))
-    assert (row["low"], row["high"]) == pytest.approx(interval([0.1, 0.3]))
+    assert (row["mean"], row["trials"], row["failed"]) == (pytest.approx(0.205), 2, 0)
+    assert row["sd"] == pytest.approx(np.std([0.2, 0.21], ddof=1))
+    assert (row["low"], row["high"]) == pytest.approx(interval([0.2, 0.21]))
     one, none = summary.iloc[1], summary.iloc[2]
     assert one["mean"] == 0.5 and np.isnan(one["sd"]) and one["failed"] == 1
     assert np.isnan(none["mean"]) and none["trials"] == 0 and none["failed"] == 2
