@@ -3,11 +3,13 @@
     python benchmarks/label.py files digits --shares 0.02 0.05 --single
     python benchmarks/label.py coverage digits semeion --draws 20 --first 100
     python benchmarks/label.py advice digits --shares 0.02 --draws 8
+    python benchmarks/label.py sources semeion --counts 54 100 300 --draws 10 --first 300
 
 ``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
 the blanked rows with each method of the default config on the same labels, among them the RBF SVM
 and scikit-learn's LabelSpreading. ``coverage`` repeats choosing and estimating on many draws of
-labels, in this process, with the candidates that take least time.
+labels, in this process, with the candidates that take least time. ``sources`` compares ways to
+diffuse labels drawn at random, of which some classes have more than others.
 """
 
 import argparse
@@ -133,7 +135,10 @@ def report_file(data, y, found, name, share, seed, args):
 
 
 def fast_candidates(X, image_shape=None):
-    """Fit functions of the candidates that need little time, sharing their graphs."""
+    """Fit functions of the candidates that need little time, sharing their graphs.
+
+    Images do without `metric_svm`, which takes longest and is not chosen for them.
+    """
     from fewfold.diffusion import fit_predict as diffusion
     from fewfold.diffusion import image_graph_settings
     from fewfold.eigenbasis import compute_basis
@@ -151,17 +156,18 @@ def fast_candidates(X, image_shape=None):
     with_basis = Inputs(X=X, graph=graph, manifold=basis)
     near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))
     poisson, spreading = {"method": "poisson", "sources": "classes"}, workspace.SPREADING
-    found = {}
+    found = {"metric_svm": (metric_svm, with_graph, {})}
     if image_shape is not None:
         images = Inputs(X=X, graph=build_graph(X, image_graph_settings(image_shape)))
-        found["image_diffusion"] = (diffusion, images, poisson)
-        found["image_spreading"] = (diffusion, images, spreading)
+        found = {
+            "image_diffusion": (diffusion, images, poisson),
+            "image_spreading": (diffusion, images, spreading),
+        }
     return found | {
         "diffusion": (diffusion, with_graph, poisson),
         "spreading": (diffusion, near, spreading),
         "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
         "knn": (knn, plain, {"n_neighbors": "cv"}),
-        "metric_svm": (metric_svm, with_graph, {}),
     }
 
 
@@ -286,11 +292,45 @@ def advised_errors(data, share, draws):
     return errors
 
 
+WAYS = {
+    "Poisson, per label": {"method": "poisson"},
+    "Poisson, per class": {"method": "poisson", "sources": "classes"},
+    "spreading, alpha 0.995": {"method": "spreading"},
+    "spreading, alpha 0.9": {"method": "spreading", "alpha": 0.9},
+}
+
+
+def sources(args):
+    """Errors of several ways to diffuse, on the plain graph and on that of images."""
+    from fewfold.diffusion import diffuse, image_graph_settings
+    from fewfold.graph.build import build_graph
+
+    for name in args.sets:
+        data = load(name, **({"part": args.part} if args.part else {}))
+        X = np.asarray(data.X, dtype=np.float32)
+        graphs = {"5 neighbours": build_graph(X, n_neighbors=5)}
+        if data.image_shape is not None:
+            graphs["images"] = build_graph(X, image_graph_settings(data.image_shape))
+        for title, graph in graphs.items():
+            for count in args.counts:
+                found = {way: [] for way in WAYS}
+                for seed in range(args.first, args.first + args.draws):
+                    y = blanked(data, count / len(X), seed)
+                    rows, hidden = np.flatnonzero(y >= 0), y < 0
+                    for way, options in WAYS.items():
+                        proba, _ = diffuse(graph.W, rows, y[rows], len(data.classes), **options)
+                        said = proba.argmax(axis=1)
+                        found[way].append(np.mean(said[hidden] != data.y[hidden]))
+                words = "; ".join(f"{way} {100 * np.mean(e):.2f} %" for way, e in found.items())
+                print(f"{name}, graph of {title}, {count} labels: {words}", flush=True)
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["files", "coverage", "advice"])
+    parser.add_argument("what", choices=["files", "coverage", "advice", "sources"])
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--shares", nargs="+", type=float, default=[0.05])
+    parser.add_argument("--counts", nargs="+", type=int, default=[54, 100, 300])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--rows", type=int)
@@ -301,7 +341,8 @@ def main(argv):
     parser.add_argument("--slow", action="store_true", help="with --single: the slow ones too")
     parser.add_argument("--work", help="folder for the files; a temporary one by default")
     args = parser.parse_args(argv)
-    {"files": files, "coverage": coverage, "advice": advice}[args.what](args)
+    what = {"files": files, "coverage": coverage, "advice": advice, "sources": sources}
+    what[args.what](args)
 
 
 if __name__ == "__main__":

@@ -182,11 +182,13 @@ def save_as(frame, target, path):
             file.create_dataset("y", data=frame[target].tolist(), dtype=h5py.string_dtype())
     else:
         anndata = pytest.importorskip("anndata")
-        names = pd.Index(frame["plant_id"].astype(str))
+        kinds = pd.Categorical(frame[target].replace("", None).astype(object))
+        kinds = kinds.rename_categories(kinds.categories.astype(object))
+        names = pd.Index(frame["plant_id"], dtype=object)
         anndata.AnnData(
             X=numbers.astype(np.float32),
-            obs=pd.DataFrame({target: pd.Categorical(frame[target])}, index=names),
-            var=pd.DataFrame(index=list("abcd")),
+            obs=pd.DataFrame({target: kinds}, index=names),
+            var=pd.DataFrame(index=pd.Index(list("abcd"), dtype=object)),
         ).write_h5ad(path)
 
 
