@@ -53,13 +53,14 @@ def speed_table(mode):
     if not found:
         return "Not measured yet."
     lines = []
-    for (row, peer), ratio in bench.ratios(found).items():
-        if row not in ROWS or mode not in ROWS[row].sizes:
-            continue
-        entry = ROWS[row]
+    measured = bench.ratios(found)
+    wanted = [(row, peer) for row in ROWS for r, peer in measured if r == row]
+    for row, peer in wanted:
+        ratio, entry = measured[row, peer], ROWS[row]
 
         def both(key, row=row, peer=peer):
-            return " / ".join(shown(bench.least(found, row, c, key)) for c in (OURS, peer))
+            form = "{:.4f}".format if (key, ROWS[row].quality) == ("quality", "recall") else shown
+            return " / ".join(form(bench.least(found, row, c, key)) for c in (OURS, peer))
 
         repeats = [sum((r["row"], r["contender"]) == (row, c) for r in found) for c in (OURS, peer)]
         lines.append([
