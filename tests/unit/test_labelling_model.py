@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 from _labelling_material import material
+from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
+from fewfold.diffusion import diffuse, image_graph_settings
 from fewfold.exceptions import ArtifactError, InputError
+from fewfold.graph.build import build_graph
 from fewfold.labelling.finishing import write_model
 from fewfold.labelling.fitting import cluster_answer, fill_unknown
-from fewfold.labelling.model_file import Model
+from fewfold.labelling.model_file import Model, save_model
 
 
 def saved(tmp_path, learner="diffusion", details=None):
@@ -32,6 +35,23 @@ def test_new_rows_are_labelled_like_old_ones(tmp_path):
     assert far["far"].all() and said["far"].mean() < 0.05
     with pytest.raises(InputError, match="3 features; the model was made with 4"):
         model.predict(X[:, :3])
+
+
+def test_a_model_of_images_knows_images_it_never_saw(tmp_path):
+    X, digit = load_digits(return_X_y=True)
+    X, old, new = X.astype(np.float32), np.arange(600), np.arange(600, 800)
+    y = np.full(600, -1)
+    y[:100] = digit[:100]
+    graph = build_graph(X[old], image_graph_settings((8, 8)))
+    proba, _ = diffuse(graph.W, np.arange(100), digit[:100], 10, sources="classes")
+    path = tmp_path / "model.h5"
+    save_model(
+        path, method="image_diffusion", learner="diffusion", details={}, task="classification",
+        classes=list("0123456789"), X=X[old], y=y, answer={"proba": proba}, graph=graph,
+        table_notes={}, calibration=(1.0, 0.0), image_shape=(8, 8),
+    )  # fmt: skip
+    said = Model.load(path).predict(X[new])
+    assert np.mean(said["label"] != digit[new]) < 0.15  # 17.5 % on the plain graph
 
 
 def test_knn_and_svm_need_the_labelled_rows_only(tmp_path):
