@@ -60,6 +60,9 @@ def run_single(data, y, folder, methods, image_shape, cores):
     config["run"]["trials_per_job"] = 1
     for part in ("methods", "graphs", "manifolds"):  # as the default config has them
         config.pop(part, None)
+    # But for a basis that is large enough: the default config stops at 200 labels.
+    n_vectors = max(60, int(np.ceil(0.2 * (y >= 0).sum())))
+    config["manifolds"] = {"basis": {"n_vectors": n_vectors}}
     other = folder.parent / f"{folder.name}-single"
     (other / "input").mkdir(parents=True, exist_ok=True)
     with read(folder / workspace.FEATURES, "fetch_dataset") as file:
@@ -150,8 +153,8 @@ def fast_candidates(X, image_shape=None):
     from fewfold.training import Inputs
 
     graph = build_graph(X)
-    basis = compute_basis(graph, 60, "random_walk", random_state=0)
-    basis["settings"] = {"n_vectors": 60, "laplacian": "random_walk"}
+    basis = compute_basis(graph, 200, "random_walk", random_state=0)
+    basis["settings"] = {"n_vectors": 200, "laplacian": "random_walk"}
     plain, with_graph = Inputs(X=X), Inputs(X=X, graph=graph)
     with_basis = Inputs(X=X, graph=graph, manifold=basis)
     near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))

@@ -131,9 +131,10 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         "label": settings,
     }
     if intake.task == "classification":
-        # As many eigenvectors as a fifth of the labels asks for, in steps: one more label
-        # must not compute them again.
-        most = next((k for k in (60, 120, 240) if 0.2 * n_labels <= k), 400)
+        # As many eigenvectors as the eigenbasis asks for by default (fewer for many rows), in
+        # steps: one more label must not compute them again.
+        steps = (200,) if intake.X.shape[0] <= MANY_ROWS else (60, 120, 240)
+        most = next((k for k in steps if 0.2 * n_labels <= k), 400)
         most = min(most, max(2, intake.X.shape[0] // 3))
         config["manifolds"] = {"basis": {"n_vectors": most}}
         config["methods"]["eigenbasis"] = {"max_vectors": most}
