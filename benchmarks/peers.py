@@ -59,7 +59,10 @@ def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
 
     if neighbors is None:
         neighbors = exact_neighbors(X, n_neighbors + 1)
-    W = gl.weightmatrix.knn(X, n_neighbors, knn_data=neighbors)
+    found, distances = neighbors[0], neighbors[1].copy()
+    # Ten copies of a row would give it a width of zero, and weights that are no numbers.
+    distances[:, -2:] = np.maximum(distances[:, -2:], 1e-6)
+    W = gl.weightmatrix.knn(X, n_neighbors, knn_data=(found, distances))
 
     def label(labeled):
         with warnings.catch_warnings():
