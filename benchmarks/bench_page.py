@@ -11,6 +11,16 @@ from speed_rows import OURS, ROWS
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs/benchmarks.md"
+# Ratios of the fastest code that was tried before fewfold was written, to the same peers.
+AIMS = {
+    ("neighbors_exact", "scikit-learn brute"): 2.0,
+    ("neighbors_exact_784", "scikit-learn brute"): 1.89,
+    ("neighbors_approximate", "pynndescent"): 0.38,
+    ("eigenvectors_20", "scikit-learn spectral_embedding (lobpcg)"): 7.8,
+    ("eigenvectors_200", "scipy eigsh"): 10.0,
+    ("gradient", "scikit-learn exact t-SNE"): 8.4,
+    ("kernel_svm", "scikit-learn GridSearchCV(SVC)"): 2.1,
+}
 # Named before any of the draws was looked at: what `fewfold` would advise for the data.
 ADVISED = {"letter": "diffusion", "newsgroups": "diffusion"}
 ADVISED_ELSE = "invariant_diffusion"
@@ -82,6 +92,15 @@ def speed_table(mode):
         "quality",
     ]
     return table(heads, lines)
+
+
+def aim_lines():
+    measured = bench.ratios(bench.read_results(bench.RESULTS / "full.csv"))
+    return "\n".join(
+        f"| {ROWS[row].title}; {peer} | {aim} | {measured[row, peer]:.2f} |"
+        for (row, peer), aim in AIMS.items()
+        if (row, peer) in measured
+    )
 
 
 def compile_line(found, row, peer):
@@ -209,7 +228,7 @@ def render():
     text = (HERE / "page.md").read_text(encoding="utf-8")
     for name, make in {
         "FULL": lambda: speed_table("full"), "QUICK": lambda: speed_table("quick"),
-        "LOSSES": lambda: speed_table("losses"),
+        "AIMS": aim_lines, "LOSSES": lambda: speed_table("losses"),
         "ACCURACY": accuracy_tables, "STARTUP": startup_table,
     }.items():  # fmt: skip
         text = text.replace(f"<!-- {name} -->", make())
