@@ -13,9 +13,9 @@ from fewfold.exceptions import InputError
 EXTENSIONS = ("nystrom", "harmonic")
 # Strengths tried by ridge="loo".
 _RIDGES = (0.0, *np.logspace(-6, 1, 15).tolist())
-# A share of few labels leaves too few vectors to tell the classes apart; the penalty sees to it
-# that more of them do no harm (docs/methods/eigenbasis.md).
-LEAST_VECTORS = 200
+# A share of few labels may leave too few vectors to tell the classes apart; so many are tried
+# beside it, and the penalty keeps them smooth (docs/methods/eigenbasis.md).
+MANY_VECTORS = 200
 # Rough vectors cost the square of their eigenvalue.
 SMOOTHNESS = 2.0
 # Constant vectors cost nothing; this keeps the division by their penalty finite.
@@ -32,7 +32,6 @@ def vector_count(
     n_classes: int,
     minimum: int | None = None,
     maximum: int | None = None,
-    n_points: int | None = None,
 ) -> int:
     """Turn a number, or a share of the labelled rows, into a number of eigenvectors.
 
@@ -42,19 +41,15 @@ def vector_count(
         An int is the number itself; a float in (0, 1] is a share of ``n_labeled``.
     n_labeled, n_available, n_classes : int
     minimum : int, optional
-        At least so many when a share is given; by default 200, or what there is: all the
-        basis holds, but no more than a fifth of ``n_points``.
+        At least so many when a share is given; by default one per class, since fewer cannot
+        tell the classes apart.
     maximum : int, optional
         At most so many when a share is given.
-    n_points : int, optional
-        Points of the graph; by default as many as to allow 200 vectors.
 
     Examples
     --------
-    >>> [vector_count(p, 2000, 500, 10) for p in (0.2, 0.01, 7)]
-    [400, 200, 7]
-    >>> vector_count(0.2, 50, 500, 10, n_points=600), vector_count(0.2, 50, 500, 10, minimum=1)
-    (120, 10)
+    >>> [vector_count(p, 100, 500, 10) for p in (0.2, 0.01, 7)]
+    [20, 10, 7]
     """
     is_share = isinstance(n_vectors, float | np.floating)
     if is_share and not 0 < n_vectors <= 1 or not is_share and n_vectors < 1:
@@ -65,10 +60,7 @@ def vector_count(
     if not is_share:
         count = int(n_vectors)
     else:
-        if minimum is None:
-            fifth = LEAST_VECTORS if n_points is None else n_points // 5
-            minimum = min(max(min(LEAST_VECTORS, fifth), n_classes), n_available)
-        count = max(round(n_vectors * n_labeled), minimum, 1)
+        count = max(round(n_vectors * n_labeled), n_classes if minimum is None else minimum, 1)
         count = min(count, maximum or count)
     if count > n_available:
         raise InputError(
@@ -76,6 +68,22 @@ def vector_count(
             f"basis holds {n_available}. Compute a larger basis, or lower n_vectors."
         )
     return count
+
+
+def many_vectors(n_vectors: int | float, count: int, n_points: int, minimum: int | None) -> int:
+    """Return the larger number of eigenvectors that is tried beside ``count``.
+
+    200, but at most a fifth of the points; ``count`` itself where the caller has set the number
+    or a minimum.
+
+    Examples
+    --------
+    >>> [many_vectors(0.2, 10, n, None) for n in (60_000, 500)], many_vectors(0.2, 10, 500, 1)
+    ([200, 100], 10)
+    """
+    if minimum is not None or not isinstance(n_vectors, float | np.floating):
+        return count
+    return max(count, min(MANY_VECTORS, n_points // 5))
 
 
 def reached_columns(eigenvectors: np.ndarray, reached: np.ndarray, count: int) -> np.ndarray:
@@ -167,8 +175,12 @@ def fit_basis(
             fits.append(BasisFit(scaled / stretch[:, None], left_out, strength))
         else:
             fits.append(BasisFit(*_Decomposed(E, targets).solve(0.0), 0.0))
-    errors = [np.mean((np.nan_to_num(f.left_out) - targets) ** 2) for f in fits]
-    return fits[int(np.argmin(errors))]
+    return min(fits, key=lambda fit: left_out_error(fit, targets))
+
+
+def left_out_error(fit: BasisFit, targets: np.ndarray) -> float:
+    """Return the mean squared error of left-out responses; unknown ones count as 0."""
+    return float(np.mean((np.nan_to_num(fit.left_out) - targets) ** 2))
 
 
 class _Decomposed:

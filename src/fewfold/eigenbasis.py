@@ -7,9 +7,10 @@ from scipy import sparse
 
 from fewfold.basis_regression import (
     SMOOTHNESS,
-    BasisFit,
     extend_vectors,
     fit_basis,
+    left_out_error,
+    many_vectors,
     reached_columns,
     response_scale,
     responses_to_proba,
@@ -99,22 +100,24 @@ class EigenbasisModel:
         smoothness=SMOOTHNESS,
     ):  # fmt: skip
         component, self.degrees = basis["components"], basis["degrees"]
-        n_classes = int(codes.max()) + 1
+        n_classes, held = int(codes.max()) + 1, basis["eigenvectors"].shape[1]
         self.reached = np.isin(component, component[labeled])
-        count = vector_count(
-            n_vectors, len(labeled), basis["eigenvectors"].shape[1], n_classes, minimum, maximum,
-            n_points=len(component),
-        )  # fmt: skip
-        self.columns = reached_columns(basis["eigenvectors"], self.reached, count)
-        self.eigenvalues = basis["eigenvalues"][self.columns]
-        # A slice, unlike a list of columns, is not a copy; entries near 1 suit the ridge.
-        is_leading = len(self.columns) and self.columns[-1] == len(self.columns) - 1
-        chosen = slice(0, len(self.columns)) if is_leading else self.columns
-        self.vectors = basis["eigenvectors"][:, chosen]
         self.unit = float(np.sqrt(len(component)))
-        E = self.unit * self.vectors[labeled].astype(np.float64)
-        self.fitted: BasisFit = fit_basis(
-            E, signed_targets(codes, n_classes), self.eigenvalues, ridge, smoothness
+        targets = signed_targets(codes, n_classes)
+        count = vector_count(n_vectors, len(labeled), held, n_classes, minimum, maximum)
+        many = min(many_vectors(n_vectors, count, len(component), minimum), maximum or held, held)
+        found = []
+        for number in sorted({count, many}):
+            columns = reached_columns(basis["eigenvectors"], self.reached, number)
+            # A slice, unlike a list of columns, is not a copy; entries near 1 suit the ridge.
+            is_leading = len(columns) and columns[-1] == len(columns) - 1
+            chosen = slice(0, len(columns)) if is_leading else columns
+            vectors, values = basis["eigenvectors"][:, chosen], basis["eigenvalues"][columns]
+            E = self.unit * vectors[labeled].astype(np.float64)
+            fitted = fit_basis(E, targets, values, ridge, smoothness)
+            found.append((left_out_error(fitted, targets), columns, vectors, values, fitted))
+        _, self.columns, self.vectors, self.eigenvalues, self.fitted = min(
+            found, key=lambda each: each[0]
         )
         self.scale = response_scale(self.fitted.left_out, codes)
 
@@ -152,7 +155,9 @@ class EigenbasisClassifier(GraphClassifier):
     n_vectors : int or float
         Number of eigenvectors, or their share of the labelled samples.
     min_vectors : int, optional
-        Least number when a share is given; by default 200, but at most a fifth of the samples.
+        Least number when a share is given. By default the number of classes; then 200 vectors,
+        but at most a fifth of the samples, are tried as well, and what leaving labels out likes
+        better is kept.
     laplacian : {"random_walk", "symmetric", "unnormalized"}
         The paper uses "unnormalized"; "random_walk" errs less when densities vary.
     ridge : float or "loo"
@@ -247,19 +252,21 @@ class EigenbasisClassifier(GraphClassifier):
         rows, codes = self._read_labels(y)
         n = W.shape[0]
         count = vector_count(
-            self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors, n_points=n
+            self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors
         )
+        many = many_vectors(self.n_vectors, count, n, self.min_vectors)
         component = components(W)[1]
         # Components without labels take null vectors that cannot be used: compute as many more.
         idle = component.max() + 1 - len(np.unique(component[rows]))
         seed = np.random.default_rng(self.random_state).integers(2**31)
         basis = compute_basis(
-            self.graph_, count + idle, self.laplacian,
+            self.graph_, many + idle, self.laplacian,
             tol=self.tol, random_state=seed, n_jobs=self.n_jobs,
         )  # fmt: skip
         self._model = EigenbasisModel(
-            basis, rows, codes, n_vectors=count, ridge=self.ridge, smoothness=self.smoothness
-        )
+            basis, rows, codes, n_vectors=self.n_vectors, minimum=self.min_vectors,
+            ridge=self.ridge, smoothness=self.smoothness,
+        )  # fmt: skip
         self._finish(basis)
         return self
 

@@ -119,11 +119,8 @@ def test_scale_follows_the_left_out_labels():
 
 
 def test_vector_count():
-    assert vector_count(0.2, 1500, 500, 10) == 300
-    assert vector_count(0.2, 20, 500, 10) == 200
-    assert vector_count(0.2, 20, 60, 10) == 60
-    assert vector_count(0.2, 20, 500, 10, n_points=300) == 60
-    assert vector_count(0.2, 20, 40, 10, n_points=40) == 10
+    assert vector_count(0.2, 1000, 500, 10) == 200
+    assert vector_count(0.2, 20, 500, 10) == 10
     assert vector_count(0.2, 20, 500, 10, minimum=1) == 4
     assert vector_count(0.2, 5000, 500, 10, maximum=300) == 300
     assert vector_count(3, 20, 500, 10) == 3
@@ -164,7 +161,7 @@ def test_moons_and_digits(laplacian):
     assert np.mean(model.transduction_ != truth) < 0.02
     X, y, truth = digits()
     model = EigenbasisClassifier(laplacian=laplacian).fit(X, y)
-    assert model.n_vectors_ == 200
+    assert model.n_vectors_ in (20, 200)  # what leaving labels out likes better
     assert np.mean(model.transduction_ != truth) < 0.12
 
 
@@ -325,6 +322,20 @@ def test_unlabelled_digits_help_on_mnist():
         found = truth[rows][nearest_neighbors(X[rows], 1, query=X[rest]).indices[:, 0]]
         nearest.append(np.mean(found != truth[rest]))
     assert np.mean(ours) < 0.75 * np.mean(nearest)
+
+
+def test_two_classes_with_few_labels_keep_few_vectors():
+    # Two Gaussians: one smooth function tells them apart, and rough ones only add noise.
+    data = load("gaussians_g50c", n_samples=550, seed=11)
+    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    rows = np.random.default_rng(0).permutation(550)[:50]
+    y = np.full(550, -1)
+    y[rows] = data.y[rows]
+    model = EigenbasisClassifier().fit(X, y)
+    forced = EigenbasisClassifier(min_vectors=110).fit(X, y)
+    assert model.n_vectors_ == 10 and forced.n_vectors_ == 110
+    errors = [np.mean(m.transduction_ != data.y) for m in (model, forced)]
+    assert errors[0] < errors[1]
 
 
 def test_few_labels_gain_by_many_smooth_vectors():
