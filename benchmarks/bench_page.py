@@ -173,8 +173,11 @@ def accuracy_tables():
 
 def fewer_draws(records, most):
     """Mark a method that was measured on some of the draws only."""
-    count = min(r["trials"] for r in records)
-    return "" if count == most else f", {count} draw{'s' * (count > 1)}"
+    counts = sorted({r["trials"] for r in records})
+    if counts == [most]:
+        return ""
+    words = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    return f", {words} draw{'s' * (counts[-1] > 1)}"
 
 
 def left_out(dataset, shown_methods):
