@@ -159,19 +159,22 @@ def fast_candidates(X, image_shape=None):
     with_basis = Inputs(X=X, graph=graph, manifold=basis)
     near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))
     poisson, spreading = {"method": "poisson", "sources": "classes"}, workspace.SPREADING
-    found = {"metric_svm": (metric_svm, with_graph, {})}
-    if image_shape is not None:
-        images = Inputs(X=X, graph=build_graph(X, image_graph_settings(image_shape)))
-        found = {
-            "image_diffusion": (diffusion, images, poisson),
-            "image_spreading": (diffusion, images, spreading),
-        }
-    return found | {
+    # In the command's order: the first of equals is chosen.
+    plain_ones = {
         "diffusion": (diffusion, with_graph, poisson),
+        "knn": (knn, plain, {"n_neighbors": "cv"}),
+        "metric_svm": (metric_svm, with_graph, {}),
         "spreading": (diffusion, near, spreading),
         "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
-        "knn": (knn, plain, {"n_neighbors": "cv"}),
     }
+    if image_shape is not None:
+        del plain_ones["metric_svm"]
+        images = Inputs(X=X, graph=build_graph(X, image_graph_settings(image_shape)))
+        return {
+            "image_diffusion": (diffusion, images, poisson),
+            "image_spreading": (diffusion, images, spreading),
+        } | plain_ones
+    return plain_ones
 
 
 def one_draw(candidates, data, y, seed):

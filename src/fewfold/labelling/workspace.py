@@ -34,7 +34,7 @@ CANDIDATES = {
 }
 FEW_ROWS = ("atlas",)  # left out of many rows: charts are found by rounds of graph cuts
 IMAGE_METHOD, IMAGE_METHODS = TRUSTED, (TRUSTED, "image_spreading")
-# Short ways: better than 0.99 and more wherever it was tried (docs/label.md).
+# Short ways: with up to 100 labels better than the default of 0.995 (docs/label.md).
 SPREADING = {"method": "spreading", "alpha": 0.9}
 OTHERS = {
     "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", *IMAGE_METHODS],
