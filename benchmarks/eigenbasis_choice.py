@@ -30,7 +30,7 @@ VARIANTS = {
     "200 vectors, eigenvalues": {"min_vectors": 200, "smoothness": 1.0},
     "200 vectors, squares": {"min_vectors": 200},
     "200 vectors, cubes": {"min_vectors": 200, "smoothness": 3.0},
-    "the better by labels left out": {},
+    "200 if labels left out err less": {},
 }
 
 

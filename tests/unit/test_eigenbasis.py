@@ -161,7 +161,7 @@ def test_moons_and_digits(laplacian):
     assert np.mean(model.transduction_ != truth) < 0.02
     X, y, truth = digits()
     model = EigenbasisClassifier(laplacian=laplacian).fit(X, y)
-    assert model.n_vectors_ in (20, 200)  # what leaving labels out likes better
+    assert model.n_vectors_ in (20, 200)  # as labels left out err
     assert np.mean(model.transduction_ != truth) < 0.12
 
 
