@@ -277,7 +277,7 @@ def test_adapter_equals_estimator(laplacian):
     assert np.mean(out.labels == model.transduction_) > 0.999
     assert np.mean(out.labels_new == model.predict(X[1500:])) > 0.99
     np.testing.assert_allclose(out.proba.sum(axis=1), 1)
-    assert out.details["n_vectors"] == 200 and out.details["unreached"] == 0
+    assert out.details["n_vectors"] == model.n_vectors_ and out.details["unreached"] == 0
 
 
 def test_adapter_with_a_class_missing_and_unknown_settings():
