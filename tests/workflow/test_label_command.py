@@ -181,7 +181,7 @@ def save_as(frame, target, path):
             file["X"] = numbers
             file.create_dataset("y", data=frame[target].tolist(), dtype=h5py.string_dtype())
     else:
-        anndata = pytest.importorskip("anndata")
+        anndata = pytest.importorskip("anndata", reason="runs where anndata is installed")
         kinds = pd.Categorical(frame[target].replace("", None).astype(object))
         kinds = kinds.rename_categories(kinds.categories.astype(object))
         names = pd.Index(frame["plant_id"], dtype=object)
