@@ -32,8 +32,8 @@ def small_disk(tmp_path):
     try:
         done = subprocess.run(mount, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip("there is no mount command here")
+        pytest.skip("needs the mount command for a small disk, runs on Linux as root")
     if done.returncode:
-        pytest.skip(f"mounting a small disk is not permitted here: {done.stderr.strip()}")
+        pytest.skip(f"needs to mount a small disk, runs as root: {done.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=False)

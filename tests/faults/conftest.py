@@ -94,7 +94,7 @@ def mounted(*words, needs):
     """Mount, or say loudly why a test cannot run."""
     done = subprocess.run(["mount", *map(str, words)], capture_output=True, text=True, check=False)
     if done.returncode:
-        reason = f"{needs} needs a mount, which is not permitted here: {done.stderr.strip()}"
+        reason = f"{needs} needs a mount, runs as root: {done.stderr.strip()}"
         if os.environ.get("FEWFOLD_NO_SKIPS"):
             pytest.fail(reason)
         pytest.skip(reason)

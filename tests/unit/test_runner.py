@@ -91,7 +91,7 @@ def test_a_read_only_folder(tmp_path):
     for words in (["--bind", str(folder), str(folder)], ["-o", "remount,ro,bind", str(folder)]):
         done = subprocess.run(["mount", *words], capture_output=True, text=True, check=False)
         if done.returncode:
-            pytest.skip(f"a read-only mount is not permitted here: {done.stderr.strip()}")
+            pytest.skip(f"needs a read-only mount, runs as root: {done.stderr.strip()}")
     try:
         with pytest.raises(RunFailed, match="Read-only file system. Choose a folder you may"):
             with only_run(folder):

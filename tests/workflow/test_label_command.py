@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,17 +172,17 @@ def save_as(frame, target, path):
     if path.suffix == ".tsv":
         frame.to_csv(path, index=False, sep="\t")
     elif path.suffix == ".parquet":
-        pytest.importorskip("pyarrow")
         frame.replace({target: {"": None}}).to_parquet(path)
     elif path.suffix == ".npz":
         np.savez(path, X=numbers, y=frame[target].to_numpy(dtype=str))
     elif path.suffix == ".h5":
-        h5py = pytest.importorskip("h5py")
         with h5py.File(path, "w") as file:
             file["X"] = numbers
             file.create_dataset("y", data=frame[target].tolist(), dtype=h5py.string_dtype())
     else:
-        anndata = pytest.importorskip("anndata", reason="runs where anndata is installed")
+        anndata = pytest.importorskip(
+            "anndata", reason="h5ad files need anndata, which is no dependency: runs where it is"
+        )
         kinds = pd.Categorical(frame[target].replace("", None).astype(object))
         kinds = kinds.rename_categories(kinds.categories.astype(object))
         names = pd.Index(frame["plant_id"], dtype=object)
