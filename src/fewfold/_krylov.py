@@ -7,10 +7,15 @@ from scipy import linalg
 
 from fewfold._chebyshev import BlockOperator, spectrum_sketch
 
-# Filter degree in units of sqrt(top / cut), the natural scale of Chebyshev growth.
-_DEGREE = 7.0
-# Eigenvalues expected below the cut, as a multiple of those wanted.
-_CUT_SHARE = 1.2
+# Filter degree in units of sqrt(top / cut), the natural scale of Chebyshev growth. A low degree
+# makes for a larger space, whose orthogonalisation costs little only while vectors are few.
+_DEGREE_FEW, _DEGREE = 5.0, 7.0
+# Eigenvalues expected below the cut: so many times those wanted, and so many more.
+_CUT_SHARE, _CUT_MORE = 1.2, 16
+# The estimate of the residuals is of the space before the last block, which lowers them by a factor
+# of 20 to 1000 (measured on MNIST, 10 to 200 vectors): near enough is this many times the tolerance.
+_NEAR = 10.0
+_FEW = 40  # vectors for which narrow blocks and a short look at the spectrum do
 _ROWS = 8192  # rows handled at once where float32 is widened to float64
 
 
@@ -20,7 +25,7 @@ def block_width(wanted: int) -> int:
     For few vectors, ARPACK on the same filter was measured too: no faster in all (10 or 20 vectors
     of 60 000 points), and single vectors can miss copies of a multiple eigenvalue.
     """
-    return 8 if wanted <= 40 else 16 if wanted < 100 else 32
+    return 8 if wanted <= _FEW else 16 if wanted < 100 else 32
 
 
 class KrylovSpace:
@@ -39,20 +44,26 @@ class KrylovSpace:
 
     def __init__(self, op: BlockOperator, kernel, wanted: int, tol: float, rng):
         self.op, self.wanted, self.tol, self.rng = op, wanted, tol, rng
-        self.kernel, self.kernel_t = kernel, kernel.T.tocsr()
+        self.kernel = kernel
         n, null = kernel.shape
-        values, counts, top = spectrum_sketch(op, rng, steps=30 if wanted <= 40 else 60)
+        values, counts, top = spectrum_sketch(op, rng, steps=30 if wanted <= _FEW else 60)
         # A little room: eigenvalues above `top` would be lifted together with the wanted ones.
         self.top = 1.01 * top
-        self.cut = float(np.interp(_CUT_SHARE * wanted + 8 + null, counts, values))
-        self.cut = min(max(self.cut, 1e-5 * self.top), 0.9 * self.top)
-        self.degree = int(np.clip(_DEGREE * np.sqrt(self.top / self.cut), 8, 400))
+        self.aim = _CUT_SHARE * wanted + _CUT_MORE
+        self._set_cut(float(np.interp(self.aim + null, counts, values)))
         self.width = min(block_width(wanted), n - null)
         # float32 rounding leaves residuals near 1e-6 of the largest eigenvalue.
         self.dtype = np.dtype(np.float32 if tol > 3e-6 * self.top else np.float64)
         self.n_restarts = 0
+        self._null = None
         self._spare = np.zeros((n, 0))
         self._allocate(min(n - null, 2 * wanted + 8 * self.width))
+
+    def _set_cut(self, cut):
+        """Set the end of the wanted part of the spectrum, and the degree that lifts it well."""
+        self.cut = min(max(cut, 1e-5 * self.top), 0.9 * self.top)
+        degree = _DEGREE_FEW if self.wanted <= _FEW else _DEGREE
+        self.degree = int(np.clip(degree * np.sqrt(self.top / self.cut), 8, 400))
 
     def _allocate(self, capacity):
         # Columns are contiguous, so the leading part is one matrix; memory is taken as it fills.
@@ -64,33 +75,51 @@ class KrylovSpace:
 
     def grow(self) -> None:
         """Add filtered blocks until the wanted vectors look converged, or the space is full."""
+        while (n_lifted := self._grow_once()) is not None:
+            # The sketch put the cut below vectors that are wanted. How fast eigenvalues become
+            # more depends on the dimension of the data: as the cut to the power of half of it.
+            factor = (self.aim / max(n_lifted, 1)) ** 1.5
+            self._set_cut(self.cut * float(np.clip(factor, 1.3, 4.0)))
+            self._allocate(self.capacity)
+
+    def _grow_once(self):
+        """Grow the space; stop early, with the number of vectors lifted, if those are too few."""
         n = self.op.shape[0]
         T = np.zeros((self.capacity + self.width,) * 2)  # the filter within the space
         Y = self.rng.standard_normal((n, self.width)).astype(self.dtype)
         Y, _, _ = self._orthonormalized(self._filtered(Y))
         self._append(Y)
-        check = int(1.15 * self.wanted)
+        check, grown = int(1.15 * self.wanted), 1.5 * self.wanted + 2 * self.width
         while True:
             block = slice(self.size - Y.shape[1], self.size)
             Y, inside, beyond = self._orthonormalized(self._filtered(Y))
             T[: self.size, block] = inside
+            is_near = False
             if self.size >= check:
-                if self._estimate(T, beyond, block) <= 0.3 * self.tol:
-                    return
+                residual, n_lifted = self._estimate(T, beyond, block)
+                is_near = residual <= _NEAR * self.tol
+                if n_lifted < self.wanted and self.size >= grown and self.cut < 0.9 * self.top:
+                    return n_lifted
                 check = self.size + max(self.width, self.size // 12)
             if self.size + Y.shape[1] > self.capacity:
-                return
+                return None
             self._append(Y)
+            if is_near:
+                return None
 
     def _estimate(self, T, beyond, block):
-        """Bound the residuals of the wanted vectors by what the filter sends out of the space."""
+        """Bound the residuals of the wanted vectors by what the filter sends out of the space.
+
+        Returns also how many of them the filter lifts above what it leaves below 1.
+        """
         k = self.size
         upper = np.triu(T[:k, :k])
         M = upper + np.triu(upper, 1).T
         mu, U = linalg.eigh(M, subset_by_index=[max(0, k - self.wanted), k - 1])
         leak = np.linalg.norm(beyond @ U[block], axis=0)
         lift = np.maximum(mu - 1, 1e-3)
-        return float(np.max(leak / lift)) * (self.top + self.cut) / 2
+        residual = float(np.max(leak / lift)) * (self.top + self.cut) / 2
+        return residual, int(np.sum(mu > 1.05))
 
     def add_late_block(self, width: int = 8) -> None:
         """Add fresh random vectors, well filtered.
@@ -102,7 +131,7 @@ class KrylovSpace:
         if width < 1:
             return
         Y = self.rng.standard_normal((self.op.shape[0], width)).astype(self.dtype)
-        for _ in range(3):
+        for _ in range(2):
             Y, _, _ = self._orthonormalized(self._filtered(Y))
         self._append(Y)
 
@@ -168,13 +197,22 @@ class KrylovSpace:
         beyond = np.eye(Z.shape[1])
         for _ in range(2):
             if self.kernel.shape[1]:
-                Z -= (self.kernel @ (self.kernel_t @ Z)).astype(Z.dtype)
+                null, null_t = self._null_vectors(Z.dtype)
+                Z -= null @ (null_t @ Z)
             coefficients = Q.T @ Z
             Z -= Q @ coefficients
             inside += coefficients @ beyond
             Z, back = _unit_block(Z)
             beyond = back @ beyond
         return Z, inside, beyond
+
+    def _null_vectors(self, dtype):
+        """Return the null vectors and their transpose; a few of them are faster as dense columns."""
+        if self._null is None or self._null[0].dtype != dtype:
+            K = self.kernel.astype(dtype)
+            is_few = K.shape[1] <= 8
+            self._null = (K.toarray(), K.T.toarray()) if is_few else (K, K.T.tocsr())
+        return self._null
 
     def _row_blocks(self):
         n = self.op.shape[0]

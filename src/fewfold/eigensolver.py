@@ -15,7 +15,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from fewfold._chebyshev import BlockOperator, bandwidth_order
-from fewfold._krylov import KrylovSpace
+from fewfold._krylov import KrylovSpace, block_width
 from fewfold.exceptions import ConvergenceError, InputError
 from fewfold.graph.laplacian import LAPLACIANS, components, degrees, laplacian
 
@@ -171,14 +171,17 @@ def smallest_eigenpairs(
             f"up to {_DENSE_LIMIT} rows. Ask for at most {n // 5} vectors."
         )
     products = 0
-    values, V = np.zeros(0), np.zeros((n, 0))
+    values, V, residuals = np.zeros(0), np.zeros((n, 0)), np.zeros(0)
     if wanted and method == "dense":
         values, V = _dense(A, wanted, kernel)
+        residuals = _residual_norms(A, V, values)
     elif wanted:
-        values, V, products = _filtered(A, wanted, kernel, tol, random_state, n_jobs)
-    V = _fix_signs(np.hstack([kernel.toarray(), V]))
-    values = np.concatenate([np.zeros(kernel.shape[1]), values])
-    residuals = _residual_norms(A, V, values)
+        values, V, residuals, products = _filtered(A, wanted, kernel, tol, random_state, n_jobs)
+    null = kernel.toarray()
+    zeros = np.zeros(kernel.shape[1])
+    residuals = np.concatenate([_residual_norms(A, null, zeros), residuals])
+    values = np.concatenate([zeros, values])
+    V = _fix_signs(np.hstack([null, V]))
     if not residuals.max() <= max(tol, 1e-13 * n):
         _refuse(residuals, tol)
     return Eigenpairs(values, V, residuals, method, products)
@@ -218,7 +221,7 @@ def _dense(A, wanted, kernel):
 
 
 def _filtered(A, wanted, kernel, tol, seed, n_jobs):
-    order = bandwidth_order(A)
+    order = bandwidth_order(A, block_width(wanted))
     op = BlockOperator(sparse.csr_array(A[order][:, order]), n_jobs)
     space = KrylovSpace(op, kernel[order], wanted, tol, np.random.default_rng(seed))
     space.grow()
@@ -228,6 +231,6 @@ def _filtered(A, wanted, kernel, tol, seed, n_jobs):
         if residuals.max() <= 0.9 * tol:
             out = np.empty_like(V)
             out[order] = V
-            return values, out, op.n_products
+            return values, out, residuals, op.n_products
         space.restart(V, residuals)
     _refuse(residuals, tol)

@@ -8,6 +8,7 @@ from fewfold import eigensolver
 from fewfold._chebyshev import BlockOperator, spectrum_sketch
 from fewfold.eigensolver import laplacian_eigenpairs, smallest_eigenpairs
 from fewfold.exceptions import ConvergenceError, InputError
+from fewfold.graph.build import build_graph
 from fewfold.graph.laplacian import components, laplacian
 
 
@@ -240,3 +241,14 @@ def test_spectrum_sketch_counts_and_bounds():
     assert top >= exact[-1] - 1e-6
     cut = np.interp(100, counts, values)
     assert 70 <= np.sum(exact < cut) <= 130
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cut_of_the_filter_is_raised_where_the_sketch_puts_it_too_low(seed):
+    # Points of a square: eigenvalues crowd at zero, where a short look at the spectrum is coarse.
+    X = np.random.default_rng(seed).uniform(size=(20_000, 2)).astype(np.float32)
+    W = build_graph(X, n_neighbors=8, weights="binary").W
+    found = laplacian_eigenpairs(W, 20, random_state=seed)
+    more = laplacian_eigenpairs(W, 60, random_state=seed)
+    assert found.residuals.max() <= 1e-5
+    np.testing.assert_allclose(found.eigenvalues, more.eigenvalues[:20], atol=1e-8)
