@@ -32,8 +32,8 @@ def bandwidth_order(A: sparse.csr_array, block_width: int) -> np.ndarray:
     """Return an order of the rows in which products with blocks of vectors are fast.
 
     Reverse Cuthill-McKee, in which a product reads nearby memory. With narrow blocks the end of
-    each row costs as much as the row, as the processor cannot foresee it: within runs of rows, those
-    of equal length come together (30 % faster for 8 columns, 15 % for 16; slower for 32).
+    each row costs as much as the row, as the processor cannot foresee it: within runs of rows,
+    those of equal length come together (30 % faster for 8 columns, 15 % for 16; slower for 32).
     """
     order = csgraph.reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
     if block_width >= 32:
@@ -113,9 +113,9 @@ class BlockOperator:
 def spectrum_sketch(op: BlockOperator, rng: np.random.Generator, steps: int = 60):
     """Estimate how eigenvalues are spread, by Lanczos from a few random vectors.
 
-    The vectors stand one above the other as one long vector, on which the matrix acts part by part:
-    its spectrum is the same, and all share the coefficients. The ends of the spectrum show after few
-    steps, so 30 do where few vectors are wanted.
+    The vectors stand one above the other as one long vector, on which the matrix acts part by
+    part: its spectrum is the same, and all share the coefficients. The ends of the spectrum show
+    after few steps, so 30 do where few vectors are wanted.
 
     Returns
     -------

@@ -12,8 +12,8 @@ from fewfold._chebyshev import BlockOperator, spectrum_sketch
 _DEGREE_FEW, _DEGREE = 5.0, 7.0
 # Eigenvalues expected below the cut: so many times those wanted, and so many more.
 _CUT_SHARE, _CUT_MORE = 1.2, 16
-# The estimate of the residuals is of the space before the last block, which lowers them by a factor
-# of 20 to 1000 (measured on MNIST, 10 to 200 vectors): near enough is this many times the tolerance.
+# The estimate of the residuals is of the space before the last block, which lowers them 20 to
+# 1000 times (measured on MNIST, 10 to 200 vectors): near enough is this many times the tolerance.
 _NEAR = 10.0
 _FEW = 40  # vectors for which narrow blocks and a short look at the spectrum do
 _ROWS = 8192  # rows handled at once where float32 is widened to float64
@@ -207,7 +207,7 @@ class KrylovSpace:
         return Z, inside, beyond
 
     def _null_vectors(self, dtype):
-        """Return the null vectors and their transpose; a few of them are faster as dense columns."""
+        """Return the null vectors and their transpose; a few are faster as dense columns."""
         if self._null is None or self._null[0].dtype != dtype:
             K = self.kernel.astype(dtype)
             is_few = K.shape[1] <= 8

@@ -8,11 +8,14 @@ from fewfold.artifacts import read, writing
 from fewfold.atlas import encoding
 from fewfold.atlas.arrays import finer_part
 from fewfold.atlas.encoding import encode, write_encoding
+from fewfold.atlas.fitting import fit_atlas
 from fewfold.atlas.kernel_stage import AtlasKernel
 from fewfold.atlas.kernels import atlas_kernel_rows
 from fewfold.atlas.stage import fit_manifold
+from fewfold.exceptions import InputError
 from fewfold.features import Features
 from fewfold.graph.build import build_graph
+from fewfold.graph.neighbors import nearest_neighbors
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +95,19 @@ def test_the_neighbours_of_a_named_graph_share_the_charts():
     assert len(other["member_rows"]) != len(atlas["member_rows"]) or np.any(
         other["interior"] != atlas["interior"]
     )
+
+
+@pytest.mark.parametrize(("n_dims", "k"), [(1, 2), (10, 2), (22, 3), (30, 4)])
+def test_more_neighbours_share_a_chart_of_more_dimensions(n_dims, k):
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    atlas = fit_atlas(X, {"n_dims": n_dims, "max_rounds": 1})
+    assert atlas["n_neighbors"] == k
+    assert fit_atlas(X, {"n_dims": n_dims, "n_neighbors": 6, "max_rounds": 1})["n_neighbors"] == 6
+
+
+def test_a_graph_of_few_neighbours_serves_as_it_is():
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    found = nearest_neighbors(X, 3)
+    assert fit_atlas(X, {"n_dims": 30, "max_rounds": 1}, neighbors=found)["n_neighbors"] == 3
+    with pytest.raises(InputError, match=r"\(300, 3\), needed are \(300, 4 or more\)"):
+        fit_atlas(X, {"n_neighbors": 4}, neighbors=found)

@@ -10,7 +10,7 @@ from fewfold.atlas.arrays import FINER
 from fewfold.atlas.charts import cheapest, fit_charts, reconstruction_errors
 from fewfold.atlas.energy import Neighborhoods, memberships, total_energy
 from fewfold.atlas.expansion import expansion_move, removal_move
-from fewfold.atlas.proposals import default_mdl, propose_charts
+from fewfold.atlas.proposals import default_mdl, default_neighbors, propose_charts
 from fewfold.atlas.settings import AtlasSettings
 from fewfold.atlas.space import reduce_space, to_reduced
 from fewfold.exceptions import ConvergenceError, InputError
@@ -71,11 +71,12 @@ def fit_atlas(
         raise InputError(f"An atlas needs 2 samples or more, found n_samples = {n}. Give more.")
     origin, basis = reduce_space(X, settings.max_features)
     Z = to_reduced(X, origin, basis, np.float64 if n <= _SMALL else np.float32)
-    k = min(settings.n_neighbors, n - 1)
-    report("neighbours", 0, 1)
-    hoods = Neighborhoods.from_neighbors(_neighbor_rows(Z, k, neighbors))
     report("proposals", 0, 1)
     charts = propose_charts(Z, settings, rng)
+    report("neighbours", 0, 1)
+    rows = None if neighbors is None else np.asarray(getattr(neighbors, "indices", neighbors))
+    k = min(settings.n_neighbors or default_neighbors(charts, rows), n - 1)
+    hoods = Neighborhoods.from_neighbors(_neighbor_rows(Z, k, rows))
     errors = reconstruction_errors(Z, charts)
     mdl = default_mdl(errors, charts, settings)
     atlas = {"origin": origin, "basis": basis}
@@ -113,10 +114,9 @@ def _arrays(charts, y, energy, kind, hoods):
     }
 
 
-def _neighbor_rows(Z, k, neighbors):
-    if neighbors is None:
+def _neighbor_rows(Z, k, indices):
+    if indices is None:
         return nearest_neighbors(Z, k).indices
-    indices = np.asarray(getattr(neighbors, "indices", neighbors))
     if indices.ndim != 2 or len(indices) != len(Z) or indices.shape[1] < k:
         raise InputError(
             f"neighbors has shape {indices.shape}, needed are ({len(Z)}, {k} or more). "

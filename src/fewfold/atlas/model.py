@@ -28,8 +28,9 @@ class Atlas(TransformerMixin, BaseEstimator):
         Default price in units of the mean error of ``n_dims + 1`` points; larger: fewer charts.
     finer : float, optional
         Price of the charts of a second, finer atlas, as a share of the first's; None: no second.
-    n_neighbors : int
-        Neighbours that must share the chart whose interior holds a point.
+    n_neighbors : int, optional
+        Neighbours that must share the chart whose interior holds a point. Default: one for every
+        8 dimensions of the charts, 2 at least.
     n_proposals, proposal_size : int, optional
         Charts to start from, and nearest points each is fitted to.
     n_candidates : int
@@ -73,7 +74,7 @@ class Atlas(TransformerMixin, BaseEstimator):
         mdl=None,
         mdl_factor=AtlasSettings.mdl_factor,
         finer=AtlasSettings.finer,
-        n_neighbors=AtlasSettings.n_neighbors,
+        n_neighbors=None,
         n_proposals=None,
         proposal_size=None,
         n_candidates=AtlasSettings.n_candidates,

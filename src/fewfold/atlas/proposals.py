@@ -45,6 +45,15 @@ def _local_dims(Z, found, share=0.95, most=30):
     return int(np.clip(np.median(needed), 1, most)) if needed else 1
 
 
+def default_neighbors(charts: Charts, known: np.ndarray | None = None) -> int:
+    """Return the neighbours that share a point's chart: one for every 8 dimensions, 2 at least.
+
+    No more than are known already: a graph of few neighbours serves as it is.
+    """
+    k = max(2, round(charts.directions.shape[1] / 8))
+    return k if known is None or known.ndim != 2 else max(1, min(k, known.shape[1]))
+
+
 def default_mdl(errors: np.ndarray, charts: Charts, settings: AtlasSettings) -> float:
     """Return the price of a chart: as set, or by the errors of the proposals."""
     if settings.mdl is not None:

@@ -25,8 +25,10 @@ class AtlasSettings:
     finer : float, optional
         Price of the charts of a second, finer atlas as a share of ``mdl``; None for one atlas
         only. Kernels and features are means over both.
-    n_neighbors : int
-        Neighbours that must share the chart whose interior holds a point.
+    n_neighbors : int, optional
+        Neighbours that must share the chart whose interior holds a point. Default: one for every
+        8 dimensions of the charts, 2 at least. With more dimensions, the nearest neighbours of a
+        point lie in fewer of the directions in which charts have to overlap.
     n_proposals : int, optional
         Default: ``6 sqrt(n)``, at most one per 5 points.
     proposal_size : int, optional
@@ -46,7 +48,7 @@ class AtlasSettings:
     mdl: float | None = None
     mdl_factor: float = 12.0
     finer: float | None = 0.25
-    n_neighbors: int = 2
+    n_neighbors: int | None = None
     n_proposals: int | None = None
     proposal_size: int | None = None
     n_candidates: int = 20
