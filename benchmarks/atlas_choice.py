@@ -52,9 +52,10 @@ def main():
         X, y, train = rows_of(name, args.rows)
         for k in args.k:
             atlas = fit_atlas(X, {"n_neighbors": k})
+            n_charts, n_dims, _ = atlas["directions"].shape
             several = np.mean(np.bincount(atlas["member_rows"]) > 1)
-            print(f"{name}, {len(y)} rows, k = {k}, d = {atlas['directions'].shape[1]}: "
-                  f"{len(atlas['means'])} charts, {several:.0%} of the rows in several")  # fmt: skip
+            print(f"{name}, {len(y)} rows, k = {k}: {n_charts} charts of {n_dims} dimensions,")
+            print(f"    {several:.0%} of the rows in several")
             for n_labels in BUDGETS:
                 if n_labels is not None and n_labels > len(train) / 2:
                     continue
