@@ -6,6 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from fewfold.exceptions import InputError
+from fewfold.graph import neighbors
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 
@@ -181,3 +182,45 @@ def test_recall_with_own_rows_new_rows_and_duplicates(copies):
     true = nearest_neighbors(X, 5, query=query).indices
     real = np.mean([len(np.intersect1d(a, b)) / 5 for a, b in zip(true, found.indices)])
     assert found.recall == pytest.approx(real, abs=0.01) and found.recall < 1
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize(
+    ("n", "dims", "k"), [(1300, 7, 9), (1111, 40, 3), (513, 3, 512), (40, 2, 4)]
+)
+def test_pairs_compared_once_equal_the_search_of_new_rows(monkeypatch, metric, n, dims, k):
+    X = np.random.default_rng(n).normal(3, 1, (n, dims)).astype(np.float32)
+    plain = nearest_neighbors(X, k, metric=metric)
+    monkeypatch.setattr(neighbors, "_MANY_ROWS", 0)
+    once = nearest_neighbors(X, k, metric=metric)
+    assert np.mean(once.indices == plain.indices) > 0.995  # near ties may swap in float32
+    np.testing.assert_allclose(once.distances, plain.distances, atol=2e-3 * plain.distances.max())
+    part = nearest_neighbors(X, k, metric=metric, rows=slice(5, 30))
+    assert np.mean(part.indices == once.indices[5:30]) > 0.99
+
+
+def test_pairs_compared_once_with_duplicates_and_far_from_the_origin(monkeypatch):
+    monkeypatch.setattr(neighbors, "_MANY_ROWS", 0)
+    rng = np.random.default_rng(0)
+    X = (1e4 + np.repeat(rng.integers(0, 50, (300, 2)), 4, axis=0)).astype(np.float32)
+    found = nearest_neighbors(X, 3)
+    assert np.all(found.distances == 0)
+    assert np.all(found.indices != np.arange(len(X))[:, None])
+    assert np.all(X[found.indices] == X[:, None])
+    assert np.all(np.diff(found.indices, axis=1) > 0)
+
+
+def test_threads_do_not_change_pairs_compared_once(monkeypatch):
+    import faiss
+
+    monkeypatch.setattr(neighbors, "_MANY_ROWS", 0)
+    X = np.random.default_rng(1).normal(size=(3000, 12)).astype(np.float32)
+    before, found = faiss.omp_get_max_threads(), []
+    done = []
+    for threads in (1, 3):
+        faiss.omp_set_num_threads(threads)
+        found.append(nearest_neighbors(X, 6, progress=done.append))
+    faiss.omp_set_num_threads(before)
+    assert sum(done) == 2 * len(X)
+    np.testing.assert_array_equal(found[0].indices, found[1].indices)
+    np.testing.assert_array_equal(found[0].distances, found[1].distances)

@@ -1,6 +1,92 @@
-"""Compiled parts of `fewfold.graph.lists`; imported late, since numba is slow to load."""
+"""Compiled parts of the neighbour searches; imported late, since numba is slow to load."""
 
 import numba
+import numpy as np
+
+# Products looked at together: most hold nothing close enough, which one vector compare shows.
+_GROUP = 64
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _insert(q, c, d, kept, distances):
+    """Put candidate c at distance d in its place among the closest of q, if it has one."""
+    place = kept.shape[1] - 1
+    if d > distances[q, place] or (d == distances[q, place] and c > kept[q, place] >= 0):
+        return
+    while place > 0 and (
+        distances[q, place - 1] > d or (distances[q, place - 1] == d and kept[q, place - 1] > c)
+    ):
+        distances[q, place] = distances[q, place - 1]
+        kept[q, place] = kept[q, place - 1]
+        place -= 1
+    distances[q, place] = d
+    kept[q, place] = c
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _any_below(values, more, bounds):
+    """Whether a sum is at or below its bound, over a whole group by vector instructions.
+
+    The length is a constant and the answer a short integer: with less, numba makes a loop of
+    single compares, twelve times slower.
+    """
+    near = numba.int32(0)
+    for b in range(_GROUP):
+        near |= numba.int32(values[b] + more[b] <= bounds[b])
+    return near
+
+
+@numba.njit(nogil=True, cache=True)
+def closest_of_rows(tile, norms, top, left, kept, distances, first, last):
+    """Merge a tile's columns into the closest of its rows ``first`` to ``last``.
+
+    Parameters
+    ----------
+    tile : float32 (r, s), products of rows from ``top`` on and rows from ``left`` on, times -2
+    norms : float32 (n,), squared norms of all rows
+    top, left : int
+    kept, distances : int64 and float32 (n, k), sorted, changed in place
+    first, last : int
+    """
+    width, worst = tile.shape[1], kept.shape[1] - 1
+    bounds = np.empty(_GROUP, tile.dtype)
+    for a in range(first, last):
+        q = top + a
+        own = norms[q]
+        bounds[:] = distances[q, worst] - own
+        for start in range(0, width, _GROUP):
+            stop = start + _GROUP
+            if stop <= width:
+                sums = norms[left + start : left + stop]
+                if not _any_below(tile[a, start:stop], sums, bounds):
+                    continue
+            for b in range(start, min(stop, width)):
+                near = tile[a, b] + norms[left + b]
+                if near <= bounds[0] and left + b != q:
+                    _insert(q, left + b, near + own, kept, distances)
+                    bounds[0] = distances[q, worst] - own
+            bounds[:] = bounds[0]
+
+
+@numba.njit(nogil=True, cache=True)
+def closest_of_columns(tile, norms, top, left, kept, distances, first, last):
+    """Merge a tile's rows into the closest of its columns ``first`` to ``last``."""
+    worst = kept.shape[1] - 1
+    bounds = distances[left : left + tile.shape[1], worst] - norms[left : left + tile.shape[1]]
+    other = np.empty(_GROUP, tile.dtype)
+    for a in range(tile.shape[0]):
+        other[:] = norms[top + a]
+        for start in range(first, last, _GROUP):
+            stop = start + _GROUP
+            if stop <= last:
+                if not _any_below(tile[a, start:stop], other, bounds[start:stop]):
+                    continue
+            for b in range(start, min(stop, last)):
+                near = tile[a, b] + other[0]
+                if near <= bounds[b]:
+                    q = left + b
+                    _insert(q, top + a, near + norms[q], kept, distances)
+                    bounds[b] = distances[q, worst] - norms[q]
 
 
 @numba.njit(nogil=True, cache=True)

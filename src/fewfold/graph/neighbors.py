@@ -1,4 +1,4 @@
-"""Nearest neighbours in Euclidean or cosine distance, exact or approximate, by faiss."""
+"""Nearest neighbours in Euclidean or cosine distance, exact or approximate."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ METHODS = ("exact", "approximate")
 _BLOCK_ROWS = 4096
 # Up to this many rows an exact search is as quick as an approximate one.
 _FEW_ROWS = 640
+# From this many rows on, comparing each pair once saves more than its compiled part takes to load.
+_MANY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,10 @@ def nearest_neighbors(
         return _sparse_search(X, n_neighbors, query, rows, metric, progress)
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
     if query is None:
-        query = X if rows is None else X[rows]
+        query = X if np.array_equal(own, np.arange(n)) else X[rows]
     base, wanted = _rows_for(X, query, metric)
     if method == "exact" or n < _FEW_ROWS:
-        found, recall = _search(_flat_index(base), wanted, n_neighbors, own, progress), None
+        found, recall = _exact_search(base, wanted, n_neighbors, own, progress), None
     else:
         from fewfold.graph.lists import search_lists
 
@@ -140,9 +142,12 @@ def _rows_for(X, query, metric):
     if metric != "cosine":
         return X, query
     norms = [np.linalg.norm(M, axis=1, keepdims=True) for M in (X, query)]
+    is_one = query is X
     X, query = (M / np.where(norm > 0, norm, 1) for M, norm in zip((X, query), norms))
     empty = [(norm == 0).astype(np.float32) for norm in norms]
-    if any(e.any() for e in empty):
+    if not any(e.any() for e in empty):
+        query = X if is_one else query
+    else:
         # One more direction each makes rows of zeros orthogonal to everything, as they should be.
         X = np.hstack([X, empty[0], np.zeros_like(empty[0])])
         query = np.hstack([query, np.zeros_like(empty[1]), empty[1]])
@@ -153,6 +158,14 @@ def _to_distance(squared, metric):
     # Between unit vectors |a-b|^2 = 2 (1 - cos): one index serves both metrics.
     squared = np.maximum(squared, 0)
     return squared / 2 if metric == "cosine" else np.sqrt(squared)
+
+
+def _exact_search(base, wanted, k, own, progress):
+    if wanted is base and own is not None and len(base) >= _MANY_ROWS:
+        from fewfold.graph.all_pairs import search_all_pairs
+
+        return search_all_pairs(base, k, progress)
+    return _search(_flat_index(base), wanted, k, own, progress)
 
 
 def _flat_index(base):
