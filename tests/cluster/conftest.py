@@ -40,7 +40,10 @@ def slurm():
 @pytest.fixture(scope="session")
 def code(tmp_path_factory):
     """A copy of the project: edits while the tests run are not taken for changes."""
-    return copy_project(tmp_path_factory.mktemp("code") / "project").folder
+    folder = copy_project(tmp_path_factory.mktemp("code") / "project").folder
+    yield folder
+    # SLURM does not end the processes of a node that was set down.
+    subprocess.run(["pkill", "-9", "-f", str(folder)], check=False)
 
 
 class Cluster:

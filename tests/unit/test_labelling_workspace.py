@@ -1,7 +1,10 @@
 """The config that a labelling run hands to the workflow."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 from fewfold.diffusion import image_graph_settings
 from fewfold.graph.build import GraphSettings
@@ -37,3 +40,20 @@ def test_tables_have_no_graph_of_images():
         "table", found, methods, None, image_shape=None, seed=0, settings={}
     )
     assert "images" not in config["graphs"] and "image_diffusion" not in config["methods"]
+
+
+@pytest.mark.parametrize(("n", "neighbours"), [(3, 2), (6, 5), (11, None), (200, None)])
+def test_small_tables_ask_for_as_many_neighbours_as_there_are(n, neighbours):
+    found = intake(n=n, labelled=2)
+    config = workspace.make_config(
+        "table", found, ["diffusion"], None, image_shape=(8, 8), seed=0, settings={}
+    )
+    assert config["graphs"].get("euclidean", {}).get("n_neighbors") == neighbours
+    assert config["graphs"]["near"]["n_neighbors"] == min(5, n - 1)
+    assert config["graphs"]["images"]["n_neighbors"] == min(6, n - 1)
+
+
+def test_the_default_number_of_neighbours_is_that_of_the_config():
+    file = Path(__file__).parents[2] / "config/config.yaml"
+    graphs = yaml.safe_load(file.read_text())["graphs"]
+    assert graphs["euclidean"]["n_neighbors"] == workspace.DEFAULT_NEIGHBORS

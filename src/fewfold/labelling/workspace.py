@@ -36,6 +36,7 @@ FEW_ROWS = ("atlas",)  # left out of many rows: charts are found by rounds of gr
 IMAGE_METHOD, IMAGE_METHODS = TRUSTED, (TRUSTED, "image_spreading")
 # Short ways: with up to 100 labels better than the default of 0.995 (docs/label.md).
 SPREADING = {"method": "spreading", "alpha": 0.9}
+DEFAULT_NEIGHBORS = 10  # of the graph "euclidean" in config/config.yaml
 OTHERS = {
     "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", *IMAGE_METHODS],
     "regression": ["multimanifold"],
@@ -163,7 +164,19 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
     if clustering:
         count = int(settings["classes"])
         config["manifolds"] = {"basis": {"n_vectors": max(count + 1, 2)}}
+    _cap_neighbors(config, intake.X.shape[0] - 1)
     return config
+
+
+def _cap_neighbors(config, most):
+    """Ask graphs of a small table for as many neighbours as there are."""
+    graphs = config.setdefault("graphs", {})
+    if most < DEFAULT_NEIGHBORS:
+        graphs.setdefault("euclidean", {})["n_neighbors"] = max(1, most)
+    for settings in graphs.values():
+        for key in ("n_neighbors", "candidates"):
+            if settings.get(key) is not None:
+                settings[key] = max(1, min(settings[key], most))
 
 
 def plan_folds(intake: Intake, methods, seed: int) -> tuple[FoldPlan | None, str | None]:
