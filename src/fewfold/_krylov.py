@@ -56,7 +56,6 @@ class KrylovSpace:
         self.dtype = np.dtype(np.float32 if tol > 3e-6 * self.top else np.float64)
         self.n_restarts = 0
         self._null = None
-        self._spare = np.zeros((n, 0))
         self._allocate(min(n - null, 2 * wanted + 8 * self.width))
 
     def _set_cut(self, cut):
@@ -139,12 +138,10 @@ class KrylovSpace:
         """Return the smallest Ritz values, vectors (float64) and their residual norms."""
         k, p = self.size, self.wanted
         self._measure()
-        values, U = linalg.eigh(
+        values, self._ritz = linalg.eigh(
             self.H[:k, :k], self.G[:k, :k], subset_by_index=[0, self._kept() - 1]
         )
-        V = np.empty((self.op.shape[0], U.shape[1]))
-        for rows in self._row_blocks():
-            V[rows] = self.Q[rows, :k].astype(np.float64, copy=False) @ U
+        V = self._vectors(self._ritz[:, :p])
         residuals = np.empty(p)
         for start in range(0, p, 64):
             part = slice(start, min(start + 64, p))
@@ -152,8 +149,13 @@ class KrylovSpace:
             R = self.op.product(block)
             R -= block * values[part]
             residuals[part] = np.linalg.norm(R, axis=0)
-        self._spare = V[:, p:]
-        return values[:p], V[:, :p], residuals
+        return values[:p], V, residuals
+
+    def _vectors(self, U):
+        V = np.empty((self.op.shape[0], U.shape[1]))
+        for rows in self._row_blocks():
+            V[rows] = self.Q[rows, : self.size].astype(np.float64, copy=False) @ U
+        return V
 
     def _kept(self):
         return min(self.size, self.wanted + max(16, self.wanted // 8))
@@ -163,7 +165,7 @@ class KrylovSpace:
         bad = np.flatnonzero(residuals > 0.3 * self.tol)
         bad = bad[np.argsort(-residuals[bad], kind="stable")][: 2 * self.width]
         Y = np.ascontiguousarray(V[:, bad])
-        kept = np.hstack([V, self._spare])
+        kept = np.hstack([V, self._vectors(self._ritz[:, self.wanted :])])
         # Rounding may be what holds the residual up: after one try, compute in double.
         self.dtype = np.dtype(np.float64) if self.n_restarts else self.dtype
         self.n_restarts += 1
