@@ -163,7 +163,9 @@ def read_measured() -> dict:
 # the runs vary nothing. Likewise the rows of kernels and copies are labelled ones.
 WITH_COLUMNS = {*RAW, "search_neighbors", "extend_graph", "encode_points", "compute_kernel_tile",
                 "make_copies", "draw_map"}  # fmt: skip
-WITH_LABELS = {"compute_kernel_tile", "make_copies"}
+# Copies are made of labelled rows alone: their file grows with the labels, while time and memory were
+# measured with one number of labels and many of points, which must not be multiplied.
+WITH_LABELS = {"compute_kernel_tile": ("cpu_s", "max_rss_mb", "bytes"), "make_copies": ("bytes",)}
 
 
 # Stages that look at pairs of points may grow with their square; one does so by design.
@@ -193,7 +195,8 @@ def fit_law(rows: list[dict], what: str, key: tuple = ("", ""), powers=None) -> 
     column = {k: np.array([r[k] for r in rows]) for k in ("n", "labels", "d", "fits", what)}
     y = np.maximum(column[what], 1e-3)
     fits = column["fits"] if what != "max_rss_mb" else np.ones(len(rows))
-    b, c = float(key[0] in WITH_LABELS), float(key[0] in WITH_COLUMNS)
+    b = float(what in WITH_LABELS.get(key[0], ()))
+    c = float(key[0] in WITH_COLUMNS)
     columns = (column["d"] / (784 if key[0] in RAW else 50)) ** c
     best = None
     for a in allowed_powers(what, key) if powers is None else powers:
