@@ -163,8 +163,8 @@ def read_measured() -> dict:
 # the runs vary nothing. Likewise the rows of kernels and copies are labelled ones.
 WITH_COLUMNS = {*RAW, "search_neighbors", "extend_graph", "encode_points", "compute_kernel_tile",
                 "make_copies", "draw_map"}  # fmt: skip
-# Copies are made of labelled rows alone: their file grows with the labels, while time and memory were
-# measured with one number of labels and many of points, which must not be multiplied.
+# Copies are made of labelled rows alone, so their file grows with the labels. What time and memory
+# grow by with the points is for reading them, and must not be multiplied by the labels.
 WITH_LABELS = {"compute_kernel_tile": ("cpu_s", "max_rss_mb", "bytes"), "make_copies": ("bytes",)}
 
 
