@@ -18,7 +18,7 @@ _BLOCK_ROWS = 4096
 # Up to this many rows an exact search is as quick as an approximate one.
 _FEW_ROWS = 640
 # From this many rows on, comparing each pair once saves more than its compiled part takes to load.
-_MANY_ROWS = 10_000
+_MANY_ROWS = 20_000
 
 
 @dataclass(frozen=True)
