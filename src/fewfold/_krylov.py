@@ -16,6 +16,9 @@ _CUT_SHARE, _CUT_MORE = 1.2, 16
 # 1000 times (measured on MNIST, 10 to 200 vectors): near enough is this many times the tolerance.
 _NEAR = 10.0
 _FEW = 40  # vectors for which narrow blocks and a short look at the spectrum do
+_LATE, _LATE_MOST = 8, 64  # fresh vectors that look for what the blocks have missed
+_DENSE_NULL = 8  # so many null vectors stand in the basis, which is faster than sparse columns
+_TURNS = 4  # of orthogonalisation: two do, unless little but rounding is left after the first
 _ROWS = 8192  # rows handled at once where float32 is widened to float64
 
 
@@ -54,9 +57,9 @@ class KrylovSpace:
         self.width = min(block_width(wanted), n - null)
         # float32 rounding leaves residuals near 1e-6 of the largest eigenvalue.
         self.dtype = np.dtype(np.float32 if tol > 3e-6 * self.top else np.float64)
-        self.n_restarts = 0
-        self._null = None
-        self._allocate(min(n - null, 2 * wanted + 8 * self.width))
+        self.n_restarts, self.n_late = 0, _LATE
+        self.is_complete = False
+        self._allocate(2 * wanted + 8 * self.width)
 
     def _set_cut(self, cut):
         """Set the end of the wanted part of the spectrum, and the degree that lifts it well."""
@@ -65,12 +68,17 @@ class KrylovSpace:
         self.degree = int(np.clip(degree * np.sqrt(self.top / self.cut), 8, 400))
 
     def _allocate(self, capacity):
+        n, null = self.kernel.shape
+        self._fixed = null if null <= _DENSE_NULL else 0
+        self._sparse_null = None if self._fixed == null else self.kernel.astype(self.dtype)
         # Columns are contiguous, so the leading part is one matrix; memory is taken as it fills.
-        self.capacity, self.size = capacity, 0
-        self.Q = np.empty((self.op.shape[0], capacity), self.dtype, order="F")
-        self.H = np.zeros((capacity, capacity))
-        self.G = np.zeros((capacity, capacity))
-        self.measured = 0
+        self.capacity, self.size = min(capacity + self.n_late, n - null), 0
+        self.room = min(capacity, n - null)  # the rest is for late vectors
+        self._basis = np.empty((n, self._fixed + self.capacity), self.dtype, order="F")
+        if self._fixed:
+            self._basis[:, :null] = self.kernel.toarray()
+        self.Q = self._basis[:, self._fixed :]
+        self._late = None
 
     def grow(self) -> None:
         """Add filtered blocks until the wanted vectors look converged, or the space is full."""
@@ -79,19 +87,21 @@ class KrylovSpace:
             # more depends on the dimension of the data: as the cut to the power of half of it.
             factor = (self.aim / max(n_lifted, 1)) ** 1.5
             self._set_cut(self.cut * float(np.clip(factor, 1.3, 4.0)))
-            self._allocate(self.capacity)
+            self._allocate(self.room)
 
     def _grow_once(self):
         """Grow the space; stop early, with the number of vectors lifted, if those are too few."""
-        n = self.op.shape[0]
         T = np.zeros((self.capacity + self.width,) * 2)  # the filter within the space
-        Y = self.rng.standard_normal((n, self.width)).astype(self.dtype)
-        Y, _, _ = self._orthonormalized(self._filtered(Y))
+        # The late vectors take part in the first two products: one wide one costs less than two.
+        Y, late = self._apart(self._filtered(self._random(self.width + _LATE)))
+        Y, _, _ = self._orthonormalized(Y)
         self._append(Y)
+        late, _, _ = self._orthonormalized(late)
+        Z, self._late = self._apart(self._filtered(np.hstack([Y, late])))
         check, grown = int(1.15 * self.wanted), 1.5 * self.wanted + 2 * self.width
         while True:
             block = slice(self.size - Y.shape[1], self.size)
-            Y, inside, beyond = self._orthonormalized(self._filtered(Y))
+            Y, inside, beyond = self._orthonormalized(Z)
             T[: self.size, block] = inside
             is_near = False
             if self.size >= check:
@@ -100,11 +110,12 @@ class KrylovSpace:
                 if n_lifted < self.wanted and self.size >= grown and self.cut < 0.9 * self.top:
                     return n_lifted
                 check = self.size + max(self.width, self.size // 12)
-            if self.size + Y.shape[1] > self.capacity:
+            if self.size + Y.shape[1] > self.room:
                 return None
             self._append(Y)
             if is_near:
                 return None
+            Z = self._filtered(Y)
 
     def _estimate(self, T, beyond, block):
         """Bound the residuals of the wanted vectors by what the filter sends out of the space.
@@ -114,33 +125,46 @@ class KrylovSpace:
         k = self.size
         upper = np.triu(T[:k, :k])
         M = upper + np.triu(upper, 1).T
-        mu, U = linalg.eigh(M, subset_by_index=[max(0, k - self.wanted), k - 1])
+        mu, U = _eigenpairs(M, max(0, k - self.wanted), k)
         leak = np.linalg.norm(beyond @ U[block], axis=0)
         lift = np.maximum(mu - 1, 1e-3)
         residual = float(np.max(leak / lift)) * (self.top + self.cut) / 2
         return residual, int(np.sum(mu > 1.05))
 
-    def add_late_block(self, width: int = 8) -> None:
+    def add_late_block(self) -> None:
         """Add fresh random vectors, well filtered.
 
         An eigenspace of more dimensions than a block is wide cannot be filled from one starting
-        block. Whatever it lacks turns up here, as a small Ritz value that has not converged.
+        block. Whatever it lacks turns up here, as a Ritz value that was not there before.
         """
-        width = min(width, self.capacity - self.size)
-        if width < 1:
-            return
-        Y = self.rng.standard_normal((self.op.shape[0], width)).astype(self.dtype)
-        for _ in range(2):
-            Y, _, _ = self._orthonormalized(self._filtered(Y))
-        self._append(Y)
+        width = min(self.n_late, self.capacity - self.size)
+        late = self._late
+        if late is None:
+            Y, _, _ = self._orthonormalized(self._filtered(self._random(self.n_late)))
+            late = self._filtered(Y)
+        self._append(self._orthonormalized(np.ascontiguousarray(late[:, :width]))[0])
+        self._n_before = self.size - width
+
+    def _random(self, width):
+        return self.rng.standard_normal((self.op.shape[0], width), dtype=self.dtype)
+
+    def _apart(self, Y):
+        """Return the columns of the Krylov block and the late vectors beside them."""
+        return np.ascontiguousarray(Y[:, : self.width]), np.ascontiguousarray(Y[:, self.width :])
 
     def ritz(self):
-        """Return the smallest Ritz values, vectors (float64) and their residual norms."""
-        k, p = self.size, self.wanted
-        self._measure()
-        values, self._ritz = linalg.eigh(
-            self.H[:k, :k], self.G[:k, :k], subset_by_index=[0, self._kept() - 1]
-        )
+        """Return the smallest Ritz values, vectors (float64) and their residual norms.
+
+        Sets `is_complete`: the late vectors have changed none of the values.
+        """
+        p, k = self.wanted, self._n_before
+        M, root = self._projected()
+        values, U = _eigenpairs(M, 0, self._kept())
+        self._ritz = linalg.solve_triangular(root, U)
+        self.is_complete = self.size == self.op.shape[0] - self.kernel.shape[1]
+        if not self.is_complete and k >= p:
+            before = np.linalg.eigvalsh(M[:k, :k])[:p]
+            self.is_complete = bool(np.max(before - values[:p]) <= self.tol)
         V = self._vectors(self._ritz[:, :p])
         residuals = np.empty(p)
         for start in range(0, p, 64):
@@ -169,12 +193,12 @@ class KrylovSpace:
         # Rounding may be what holds the residual up: after one try, compute in double.
         self.dtype = np.dtype(np.float64) if self.n_restarts else self.dtype
         self.n_restarts += 1
-        self._allocate(
-            min(self.op.shape[0] - self.kernel.shape[1], kept.shape[1] + 4 * len(bad) + 8)
-        )
+        if not self.is_complete:
+            self.n_late = min(2 * self.n_late, _LATE_MOST)
+        self._allocate(kept.shape[1] + 4 * len(bad))
         self._append(kept.astype(self.dtype))
         Y = Y.astype(self.dtype)
-        while self.size + Y.shape[1] <= self.capacity - 8:
+        while len(bad) and self.size + Y.shape[1] <= self.room:
             Y, _, _ = self._orthonormalized(self._filtered(Y))
             self._append(Y)
 
@@ -194,47 +218,54 @@ class KrylovSpace:
         inside : its former coefficients in the space
         beyond : what turns the orthonormal block back into the rest
         """
-        Q = self.Q[:, : self.size]
-        inside = np.zeros((self.size, Z.shape[1]))
-        beyond = np.eye(Z.shape[1])
-        for _ in range(2):
-            if self.kernel.shape[1]:
-                null, null_t = self._null_vectors(Z.dtype)
-                Z -= null @ (null_t @ Z)
+        Q = self._basis[:, : self._fixed + self.size]
+        inside, beyond = np.zeros((self.size, Z.shape[1])), np.eye(Z.shape[1])
+        for turn in range(_TURNS):
+            if self._sparse_null is not None:
+                Z -= self._sparse_null @ (self._sparse_null.T @ Z)
             coefficients = Q.T @ Z
             Z -= Q @ coefficients
-            inside += coefficients @ beyond
+            inside += coefficients[self._fixed :] @ beyond
+            # What later turns take off a unit block shortens it by no more than the square of that.
+            if turn and np.linalg.norm(coefficients) ** 2 <= np.finfo(Z.dtype).eps:
+                break
             Z, back = _unit_block(Z)
             beyond = back @ beyond
         return Z, inside, beyond
-
-    def _null_vectors(self, dtype):
-        """Return the null vectors and their transpose; a few are faster as dense columns."""
-        if self._null is None or self._null[0].dtype != dtype:
-            K = self.kernel.astype(dtype)
-            is_few = K.shape[1] <= 8
-            self._null = (K.toarray(), K.T.toarray()) if is_few else (K, K.T.tocsr())
-        return self._null
 
     def _row_blocks(self):
         n = self.op.shape[0]
         return [slice(a, min(a + _ROWS, n)) for a in range(0, n, _ROWS)]
 
-    def _measure(self):
-        """Bring the projected matrix H and the Gram matrix G up to date, in float64."""
+    def _projected(self):
+        """Return the matrix within the space made orthonormal, and the root of its Gram matrix.
+
+        In float64. Leading parts of both are those of the space before its last vectors.
+        """
         k = self.size
-        for start in range(self.measured, k, 64):
+        H, G = np.zeros((k, k)), np.zeros((k, k))
+        for start in range(0, k, 64):
             part = slice(start, min(start + 64, k))
-            X = np.ascontiguousarray(self.Q[:, part], dtype=np.float64)
-            AX = self.op.product(X)
-            h, g = np.zeros((k, X.shape[1])), np.zeros((k, X.shape[1]))
+            AX = self.op.product(np.ascontiguousarray(self.Q[:, part], dtype=np.float64))
             for rows in self._row_blocks():
-                Qt = self.Q[rows, :k].astype(np.float64, copy=False).T
-                h += Qt @ AX[rows]
-                g += Qt @ X[rows]
-            self.H[:k, part], self.H[part, :k] = h, h.T
-            self.G[:k, part], self.G[part, :k] = g, g.T
-        self.measured = k
+                right = self.Q[rows, start:k].astype(np.float64, copy=False)
+                H[start:k, part] += right.T @ AX[rows]
+        for rows in self._row_blocks():
+            block = self.Q[rows, :k].astype(np.float64, copy=False)
+            G += block.T @ block
+        root = linalg.cholesky(G)
+        half = linalg.solve_triangular(root, np.tril(H) + np.tril(H, -1).T, trans="T")
+        M = linalg.solve_triangular(root, half.T, trans="T")
+        return (M + M.T) / 2, root
+
+
+def _eigenpairs(M, start, stop):
+    """Return eigenpairs start..stop of a small dense matrix."""
+    try:
+        return linalg.eigh(M, subset_by_index=[start, stop - 1])
+    except linalg.LinAlgError:  # some of many equal values, which only the slower way can do
+        values, U = np.linalg.eigh(M)
+        return values[start:stop], U[:, start:stop]
 
 
 def _unit_block(Z):

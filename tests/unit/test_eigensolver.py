@@ -98,6 +98,19 @@ def test_eigenspace_wider_than_a_block():
     np.testing.assert_allclose(pairs.eigenvalues, [0] + 11 * [2] + 38 * [4], atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 7])
+def test_late_vectors_go_on_until_they_find_nothing_new(seed):
+    # 40 paths from one node: the first eigenvalue has 39 vectors, zero at that node. Late vectors
+    # come out well converged here, so small residuals alone do not say that none is missing.
+    arms, length = 40, 60
+    ends = 1 + np.arange(arms * length).reshape(arms, length)
+    before = np.hstack([np.zeros((arms, 1), int), ends[:, :-1]])
+    W = sparse.coo_array((np.ones(ends.size), (before.ravel(), ends.ravel())), shape=[2401] * 2)
+    pairs = laplacian_eigenpairs(sparse.csr_array(W + W.T), 41, "unnormalized", random_state=seed)
+    first = 2 - 2 * np.cos(np.pi / (2 * length + 1))
+    np.testing.assert_allclose(pairs.eigenvalues[:40], [0] + 39 * [first], atol=1e-7)
+
+
 @pytest.mark.parametrize("kind", ["unnormalized", "symmetric", "random_walk"])
 @pytest.mark.parametrize("p", [6, 120])
 def test_filtered_equals_dense(kind, p, monkeypatch):
