@@ -27,9 +27,6 @@ TABLE = HERE / "results/accuracy.csv"
 KEYS = ["dataset", "method", "n_labeled", "trial"]
 # Self-training fits a machine to all its rows in the end, again and again: it gets this many.
 SELF_TRAINING_ROWS = 2000
-# Draws of peers that take long: where a graph is in many parts, graphlearning's Poisson takes all
-# its steps. Other peers get all draws.
-FEWER_DRAWS = {("coil20", "graphlearning Poisson"): 1, ("letter", "graphlearning Poisson"): 1}
 # Wider dense rows go to the machines as their principal components.
 WIDE, COMPONENTS = 300, 50
 
@@ -128,7 +125,7 @@ def measure(task, store, only):
             cells = [
                 (trial, budget)
                 for budget in task.splits.budgets
-                for trial in range(len(task.splits.order))[: FEWER_DRAWS.get((task.name, name))]
+                for trial in range(len(task.splits.order))
                 if (task.name, name, budget, trial) not in done and (not only or only in name)
             ]
             if not cells:

@@ -56,6 +56,7 @@ def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
     ``learner`` is ``poisson``, ``laplace`` or ``randomwalk``; ten neighbours as in its examples.
     """
     import graphlearning as gl
+    from scipy.sparse.csgraph import connected_components
 
     if neighbors is None:
         neighbors = exact_neighbors(X, n_neighbors + 1)
@@ -63,11 +64,16 @@ def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
     # Ten copies of a row would give it a width of zero, and weights that are no numbers.
     distances[:, -2:] = np.maximum(distances[:, -2:], 1e-6)
     W = gl.weightmatrix.knn(X, n_neighbors, knn_data=(found, distances))
+    options = {}
+    if learner == "poisson" and connected_components(W, directed=False)[0] > 1:
+        # The equation has no solution on a graph in several parts, and conjugate gradients, its
+        # default, run away (95 % error on LETTER, after minutes). Its other solver ends.
+        options["solver"] = "gradient_descent"
 
     def label(labeled):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return getattr(gl.ssl, learner)(W).fit_predict(labeled, y[labeled])
+            return getattr(gl.ssl, learner)(W, **options).fit_predict(labeled, y[labeled])
 
     return label
 
