@@ -7,8 +7,9 @@
 
 Peers get the files of the first run that has a dataset: the prepared rows, the exact Euclidean
 neighbours (cosine for text) of all rows, and the labelled draws. Other runs hold methods of ours on
-the first of the same draws, which is checked. What was measured of the peers is kept in the first
-run's folder (peers.csv) and not measured again. Writes benchmarks/results/accuracy.csv.
+the first of the same draws, which is checked; of a draw in two runs the first counts. What was
+measured of the peers is kept in the first run's folder (peers.csv) and not measured again. Writes
+benchmarks/results/accuracy.csv.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def our_errors(runs):
     table = table[~failed].rename(columns={"value": "error"})
     # Images too small to straighten have an entry of their own in the config: the same method.
     table["method"] = table["method"].str.removeprefix("small_").str.removeprefix("cosine_")
-    return table[[*KEYS, "error"]].assign(ours=True)
+    return table[[*KEYS, "error"]].drop_duplicates(KEYS).assign(ours=True)
 
 
 def summarize(table):

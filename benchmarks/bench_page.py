@@ -195,7 +195,7 @@ def left_out(dataset, shown_methods):
     skip = {}
     for name in ("benchmark", "benchmark_slow"):
         text = (HERE.parent / f"config/{name}.yaml").read_text(encoding="utf-8")
-        skip |= yaml.safe_load(text)["datasets"][dataset].get("skip", {})
+        skip |= yaml.safe_load(text)["datasets"].get(dataset, {}).get("skip", {})
     missing = [m for m in [*OURS_IN_TABLES, *PEERS] if m not in shown_methods]
     reasons = [f"{m} ({skip[m]})" for m in missing if m in skip]
     unmeasured = [m for m in missing if m not in skip]
