@@ -137,13 +137,15 @@ class KrylovSpace:
         An eigenspace of more dimensions than a block is wide cannot be filled from one starting
         block. Whatever it lacks turns up here, as a Ritz value that was not there before.
         """
+        self._n_before = self.size
         width = min(self.n_late, self.capacity - self.size)
+        if width < 1:
+            return
         late = self._late
         if late is None:
             Y, _, _ = self._orthonormalized(self._filtered(self._random(self.n_late)))
             late = self._filtered(Y)
         self._append(self._orthonormalized(np.ascontiguousarray(late[:, :width]))[0])
-        self._n_before = self.size - width
 
     def _random(self, width):
         return self.rng.standard_normal((self.op.shape[0], width), dtype=self.dtype)
@@ -220,16 +222,17 @@ class KrylovSpace:
         """
         Q = self._basis[:, : self._fixed + self.size]
         inside, beyond = np.zeros((self.size, Z.shape[1])), np.eye(Z.shape[1])
-        for turn in range(_TURNS):
+        is_unit = False
+        for _ in range(_TURNS):
             if self._sparse_null is not None:
                 Z -= self._sparse_null @ (self._sparse_null.T @ Z)
             coefficients = Q.T @ Z
             Z -= Q @ coefficients
             inside += coefficients[self._fixed :] @ beyond
-            # What later turns take off a unit block shortens it by no more than the square of that.
-            if turn and np.linalg.norm(coefficients) ** 2 <= np.finfo(Z.dtype).eps:
+            # What a turn takes off a unit block shortens it by no more than the square of that.
+            if is_unit and np.linalg.norm(coefficients) ** 2 <= np.finfo(Z.dtype).eps:
                 break
-            Z, back = _unit_block(Z)
+            Z, back, is_unit = _unit_block(Z)
             beyond = back @ beyond
         return Z, inside, beyond
 
@@ -271,14 +274,17 @@ def _eigenpairs(M, start, stop):
 def _unit_block(Z):
     """Make columns orthonormal through their Gram matrix; return also the way back.
 
-    Directions lost to rounding come out as noise of unit length, which serves as a new start.
+    Directions lost to rounding come out as noise, which serves as a new start. It is not of unit
+    length yet: the last thing returned says that there are none such.
     """
     gram = (Z.T @ Z).astype(np.float64)
     norms = np.sqrt(np.diag(gram))
     norms[norms == 0] = 1
     gram /= np.outer(norms, norms)
     s, U = np.linalg.eigh((gram + gram.T) / 2)
-    s = np.sqrt(np.maximum(s, s[-1] * np.finfo(Z.dtype).eps))
+    least = s[-1] * np.finfo(Z.dtype).eps
+    is_unit = bool(s[0] > 10 * least)
+    s = np.sqrt(np.maximum(s, least))
     forward = (U / s) / norms[:, None]
     back = (U * s).T * norms
-    return Z @ forward.astype(Z.dtype), back
+    return Z @ forward.astype(Z.dtype), back, is_unit
