@@ -73,16 +73,27 @@ def search_lists(
     # Where the queries are the rows and few enough to be handled together, one search does.
     once = _nearest_lists(Z, centers, n_probes) if V is Z and m <= _QUERIES else None
     home = (_nearest_lists(Z, centers, 1) if once is None else once)[:, 0]
-    lists = _by_list(home, len(centers))
+    # Rows list by list, queries by their nearest list: what is needed together lies together.
+    rows, starts = _by_list(home, len(centers))
+    place = np.empty(n + 1, np.int64)
+    place[rows], place[-1] = np.arange(n), -1
+    Z = Z[rows]
+    V = V if once is None else Z
     norms = np.einsum("ij,ij->i", Z, Z)
-    found = np.full((m, wanted), -1, np.int64)
-    squared = np.full((m, wanted), np.inf, np.float32)
+    found = np.empty((m, wanted), np.int64)
+    squared = np.empty((m, wanted), np.float32)
     for start in range(0, m, _QUERIES):
-        part = slice(start, min(start + _QUERIES, m))
+        part = np.arange(start, min(start + _QUERIES, m))
         visited = _nearest_lists(V[part], centers, n_probes) if once is None else once
-        _scan(Z, V[part], norms, lists, visited, own[part], found[part], squared[part])
+        order, _ = _by_list(visited[:, 0], len(centers))
+        part = part[order]
+        asking = V[part] if once is None else V
+        closest, squared[part] = _scan(
+            Z, asking, norms, starts, visited[order], place[own[part]], wanted
+        )
+        found[part] = np.where(closest < 0, -1, rows[closest])
         if progress is not None:
-            progress(part.stop - part.start)
+            progress(len(part))
     _in_threads(lambda part: squared_gaps(base, query[part], found[part], squared[part]), m)
     order = np.lexsort((found, squared), axis=1)[:, :k]
     return np.take_along_axis(found, order, 1), np.take_along_axis(squared, order, 1)
@@ -113,40 +124,47 @@ def _centers(Z, n_lists, seed):
 
 
 def _nearest_lists(Z, centers, count):
-    import faiss
+    """Return each row's nearest centres, closest first; faster than a flat index for many."""
+    n, n_lists = len(Z), len(centers)
+    found, squared = _none_found(n, min(count, n_lists))
+    members = np.arange(n_lists), -2 * centers, np.einsum("ij,ij->i", centers, centers)
+    _merge(Z, np.arange(n), members, np.full(n, -1), found, squared)
+    return found
 
-    index = faiss.IndexFlatL2(centers.shape[1])
-    index.add(centers)
-    return index.search(Z, min(count, len(centers)))[1]
+
+def _none_found(n, count):
+    return np.full((n, count), -1, np.int64), np.full((n, count), np.inf, np.float32)
 
 
-def _scan(Z, V, norms, lists, visited, own, found, squared):
+def _scan(Z, V, norms, starts, visited, own, wanted):
     """Visit list after list; each query its nearest first, so that later rows rarely count."""
-    members, starts = lists
+    found, squared = _none_found(len(V), wanted)
     n_lists = len(starts) - 1
+    numbers = np.arange(len(Z))
     for places in (visited[:, :1], visited[:, 1:]):
         pairs, edges = _by_list(places.ravel(), n_lists)
         queries = pairs // max(1, places.shape[1])
         for number in range(n_lists):
-            inside = members[starts[number] : starts[number + 1]]
+            inside = slice(starts[number], starts[number + 1])
             rows = queries[edges[number] : edges[number + 1]]
-            if len(inside) and len(rows):
-                _merge(Z, V, norms, rows, inside, own, found, squared)
+            if inside.stop > inside.start and len(rows):
+                members = numbers[inside], -2 * Z[inside], norms[inside]
+                _merge(V, rows, members, own, found, squared)
+    return found, squared
 
 
-def _merge(Z, V, norms, rows, inside, own, found, squared):
+def _merge(V, rows, members, own, found, squared):
     from fewfold.graph._closest import keep_closest
 
-    list_rows = Z[inside].T
-    list_rows *= -2
-    step = max(1, _BLOCK // len(inside))
+    numbers, doubled, norms = members
+    step = max(1, _BLOCK // len(numbers))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
-        block = V[part] @ list_rows
+        block = V[part] @ doubled.T
         # A query visits a list once, so threads that share the rows never meet.
         _in_threads(
             lambda cut, part=part, block=block: keep_closest(
-                block[cut], norms[inside], part[cut], inside, own, found, squared
+                block[cut], norms, part[cut], numbers, own, found, squared
             ),
             len(part),
         )
