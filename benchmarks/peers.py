@@ -56,7 +56,8 @@ def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
     ``learner`` is ``poisson``, ``laplace`` or ``randomwalk``; ten neighbours as in its examples.
     """
     import graphlearning as gl
-    from scipy.sparse.csgraph import connected_components
+
+    from fewfold.graph.laplacian import components
 
     if neighbors is None:
         neighbors = exact_neighbors(X, n_neighbors + 1)
@@ -65,7 +66,7 @@ def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
     distances[:, -2:] = np.maximum(distances[:, -2:], 1e-6)
     W = gl.weightmatrix.knn(X, n_neighbors, knn_data=(found, distances))
     options = {}
-    if learner == "poisson" and connected_components(W, directed=False)[0] > 1:
+    if learner == "poisson" and components(W)[0] > 1:
         # The equation has no solution on a graph in several parts, and conjugate gradients, its
         # default, run away (95 % error on LETTER, after minutes). Its other solver ends.
         options["solver"] = "gradient_descent"

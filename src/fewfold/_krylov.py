@@ -93,7 +93,7 @@ class KrylovSpace:
         """Grow the space; stop early, with the number of vectors lifted, if those are too few."""
         T = np.zeros((self.capacity + self.width,) * 2)  # the filter within the space
         # The late vectors take part in the first two products: one wide one costs less than two.
-        Y, late = self._apart(self._filtered(self._random(self.width + _LATE)))
+        Y, late = self._apart(self._filtered(self._random(self.width + self.n_late)))
         Y, _, _ = self._orthonormalized(Y)
         self._append(Y)
         late, _, _ = self._orthonormalized(late)
@@ -125,7 +125,7 @@ class KrylovSpace:
         k = self.size
         upper = np.triu(T[:k, :k])
         M = upper + np.triu(upper, 1).T
-        mu, U = _eigenpairs(M, max(0, k - self.wanted), k)
+        mu, U = linalg.eigh(M, subset_by_index=[max(0, k - self.wanted), k - 1])
         leak = np.linalg.norm(beyond @ U[block], axis=0)
         lift = np.maximum(mu - 1, 1e-3)
         residual = float(np.max(leak / lift)) * (self.top + self.cut) / 2
@@ -161,7 +161,7 @@ class KrylovSpace:
         """
         p, k = self.wanted, self._n_before
         M, root = self._projected()
-        values, U = _eigenpairs(M, 0, self._kept())
+        values, U = linalg.eigh(M, subset_by_index=[0, self._kept() - 1])
         self._ritz = linalg.solve_triangular(root, U)
         self.is_complete = self.size == self.op.shape[0] - self.kernel.shape[1]
         if not self.is_complete and k >= p:
@@ -260,15 +260,6 @@ class KrylovSpace:
         half = linalg.solve_triangular(root, np.tril(H) + np.tril(H, -1).T, trans="T")
         M = linalg.solve_triangular(root, half.T, trans="T")
         return (M + M.T) / 2, root
-
-
-def _eigenpairs(M, start, stop):
-    """Return eigenpairs start..stop of a small dense matrix."""
-    try:
-        return linalg.eigh(M, subset_by_index=[start, stop - 1])
-    except linalg.LinAlgError:  # some of many equal values, which only the slower way can do
-        values, U = np.linalg.eigh(M)
-        return values[start:stop], U[:, start:stop]
 
 
 def _unit_block(Z):

@@ -233,7 +233,7 @@ def _filtered(A, wanted, kernel, tol, seed, n_jobs):
             out[order] = V
             return values, out, residuals, op.n_products
         space.restart(V, residuals)
-    if residuals.max() <= tol:
+    if not space.is_complete and residuals.max() <= tol:
         raise ConvergenceError(
             f"After {_ROUNDS} rounds more vectors of the {wanted} smallest eigenvalues turn up: "
             "the graph repeats one piece very often. Ask for fewer vectors."

@@ -90,16 +90,6 @@ class Sandbox:
         return [str(p) for p in (self.folder / "results").rglob(".*.part")]
 
 
-def mounted(*words, needs):
-    """Mount, or say loudly why a test cannot run."""
-    done = subprocess.run(["mount", *map(str, words)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = f"{needs} needs a mount, runs as root: {done.stderr.strip()}"
-        if os.environ.get("FEWFOLD_NO_SKIPS"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-
-
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory, request):
     """A folder that all workers of this test run share."""

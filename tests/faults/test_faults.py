@@ -9,7 +9,7 @@ import h5py
 import psutil
 import pytest
 
-from conftest import mounted
+from _mounting import mounted
 
 STAGES = [
     "fetch_dataset", "prepare_features", "prepare_labels", "draw_splits", "search_neighbors",

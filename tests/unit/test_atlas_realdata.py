@@ -1,7 +1,5 @@
 """The atlas on real data: SEMEION."""
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -9,12 +7,7 @@ from sklearn.svm import SVC
 from fewfold.atlas import AtlasSVC, encode, fit_atlas
 from fewfold.atlas.encoding import take_rows
 
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(
-        "FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set: runs where it is"
-    ),
-]
+pytestmark = pytest.mark.realdata
 
 
 def test_semeion_soft_below_hard_and_below_a_global_kernel():

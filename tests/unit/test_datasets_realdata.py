@@ -20,13 +20,7 @@ from fewfold.datasets.archives import contents_digest
 from fewfold.datasets.download import obtain
 from fewfold.datasets.registry import registry
 
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(
-        not os.environ.get("FEWFOLD_MIRROR"),
-        reason="FEWFOLD_MIRROR is not set: runs where it is",
-    ),
-]
+pytestmark = pytest.mark.realdata
 
 
 def nearest_error(data):

@@ -1,4 +1,3 @@
-import os
 import warnings
 
 import numpy as np
@@ -337,9 +336,6 @@ def test_scikit_learn_conventions(method):
 
 
 @pytest.mark.realdata
-@pytest.mark.skipif(
-    "FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set: runs where it is"
-)
 def test_usps_from_ten_labels_per_class():
     from fewfold.datasets import load
     from fewfold.protocol import make_draws

@@ -1,6 +1,5 @@
 """Eigenbasis classifier: least squares, components, new points, adapter."""
 
-import os
 import warnings
 
 import numpy as np
@@ -303,9 +302,6 @@ def test_scikit_learn_conventions():
 
 
 @pytest.mark.realdata
-@pytest.mark.skipif(
-    "FEWFOLD_MIRROR" not in os.environ, reason="FEWFOLD_MIRROR is not set: runs where it is"
-)
 def test_unlabelled_digits_help_on_mnist():
     data = load("mnist", part="train", n_samples=6000)
     X, truth = np.asarray(data.X, np.float32) / 255, data.y

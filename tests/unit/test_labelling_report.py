@@ -5,16 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from _labelling_material import HOSTILE, material
-from _report_chromium import Page, find
 
+from _report_chromium import Page
 from fewfold.labelling.finishing import advise, finish
 from fewfold.labelling.report_page import SHOWN, class_rows, make_view, render_answer, row_facts
 from fewfold.labelling.warnings_ import OFF
 from fewfold.maps import add_rows
-
-needs_browser = pytest.mark.skipif(
-    find() is None, reason="no Chromium on PATH: runs where there is one"
-)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +107,7 @@ def hover(page, x, y):
     return []
 
 
-@needs_browser
+@pytest.mark.browser
 def test_hover_and_zoom_in_the_browser_and_no_request(made, tmp_path):
     found, finished = made
     path = tmp_path / "report.html"
@@ -154,7 +150,7 @@ def test_hover_and_zoom_in_the_browser_and_no_request(made, tmp_path):
         assert [u for u in page.requests if not u.startswith("data:")] == [path.as_uri()]
 
 
-@needs_browser
+@pytest.mark.browser
 def test_ten_thousand_points_are_drawn_without_lag(tmp_path):
     _, found = material(n=12_000, labelled=60, image_shape=None)
     path = tmp_path / "report.html"

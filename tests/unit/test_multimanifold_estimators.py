@@ -390,10 +390,6 @@ def test_a_graph_of_other_rows_is_refused():
 
 @pytest.mark.realdata
 def test_digits_two_and_three_from_twenty_labels():
-    import os
-
-    if not os.environ.get("FEWFOLD_MIRROR"):
-        pytest.skip("FEWFOLD_MIRROR is not set: runs where it is")
     from fewfold.datasets import load
 
     data = load("mnist")

@@ -1,14 +1,12 @@
 """The page in a real browser: no errors, no requests, and pictures that answer."""
 
 import pytest
-from _report_chromium import Page, find
 from _report_content import HOSTILE, content, dataset
 
+from _report_chromium import Page
 from fewfold.report.page import render
 
-pytestmark = pytest.mark.skipif(
-    find() is None, reason="no Chromium on PATH: runs where there is one"
-)
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from _mounting import mounted
 from fewfold.exceptions import ConfigError
 from fewfold.runner import (
     RunFailed,
@@ -89,9 +90,7 @@ def test_a_read_only_folder(tmp_path):
     folder = tmp_path / "fixed"
     folder.mkdir()
     for words in (["--bind", str(folder), str(folder)], ["-o", "remount,ro,bind", str(folder)]):
-        done = subprocess.run(["mount", *words], capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"needs a read-only mount, runs as root: {done.stderr.strip()}")
+        mounted(*words, needs="a read-only folder")
     try:
         with pytest.raises(RunFailed, match="Read-only file system. Choose a folder you may"):
             with only_run(folder):
