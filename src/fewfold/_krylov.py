@@ -125,7 +125,8 @@ class KrylovSpace:
         k = self.size
         upper = np.triu(T[:k, :k])
         M = upper + np.triu(upper, 1).T
-        mu, U = linalg.eigh(M, subset_by_index=[max(0, k - self.wanted), k - 1])
+        mu, U = np.linalg.eigh(M)
+        mu, U = mu[-self.wanted :], U[:, -self.wanted :]
         leak = np.linalg.norm(beyond @ U[block], axis=0)
         lift = np.maximum(mu - 1, 1e-3)
         residual = float(np.max(leak / lift)) * (self.top + self.cut) / 2
@@ -161,8 +162,8 @@ class KrylovSpace:
         """
         p, k = self.wanted, self._n_before
         M, root = self._projected()
-        values, U = linalg.eigh(M, subset_by_index=[0, self._kept() - 1])
-        self._ritz = linalg.solve_triangular(root, U)
+        values, U = np.linalg.eigh(M)  # all: for some of many equal values LAPACK may fail
+        self._ritz = linalg.solve_triangular(root, U[:, : self._kept()])
         self.is_complete = self.size == self.op.shape[0] - self.kernel.shape[1]
         if not self.is_complete and k >= p:
             before = np.linalg.eigvalsh(M[:k, :k])[:p]
