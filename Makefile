@@ -5,15 +5,20 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run reproduction-docs test test-cluster test-faults lint format clean bench bench-quick
+.PHONY: help install run reproduction-docs test fuzz test-cluster test-faults lint format clean bench bench-quick lock licenses
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-$(READY): pyproject.toml constraints.txt
+# Everything from a lock file, whose digests pip compares; fewfold itself needs nothing more.
+PIP_LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
+
+$(READY): pyproject.toml dependencies/dev.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing fewfold and what it needs into $(VENV) (a minute or two) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(PIP_LOCKED) --requirement dependencies/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip check --disable-pip-version-check
 	@touch $(READY)
 
 install: $(READY)  ## create .venv and install fewfold into it
@@ -23,6 +28,9 @@ run: $(READY)  ## run the default config and print where the report is
 
 test: $(READY)  ## run all tests
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+
+fuzz: $(READY)  ## change the contents of 5000 files, seal them again, and use them
+	@$(BIN)/python tests/fuzz_contents.py --cases 5000
 
 lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/ruff check .
@@ -38,12 +46,19 @@ format: $(READY)  ## put Python and Snakemake files into shape
 reproduction-docs: $(READY)  ## write docs/reproduction.md and its figures from data/published and data/measured
 	@$(BIN)/python -m fewfold.reproduce
 
+lock:  ## write dependencies/*.lock from pyproject.toml (UPGRADE=--upgrade takes the newest versions)
+	@folder=$$(mktemp -d) && $(PYTHON) -m venv $$folder && $$folder/bin/python -m pip install --quiet pip-tools packaging \
+	  && $$folder/bin/python dependencies/lock.py $(UPGRADE); status=$$?; rm -rf $$folder; exit $$status
+
+licenses: $(READY)  ## write docs/licenses.md; refuse a run-time dependency under the GPL alone
+	@$(BIN)/python dependencies/licenses.py
+
 clean:  ## remove results and logs (data/cache stays)
 	rm -rf results logs .snakemake
 
 test-cluster: $(READY)  ## run the workflow on a real SLURM with two virtual nodes (needs root; installs Debian's packages)
 	@tests/cluster/slurm.sh install
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
+	@$(PIP_LOCKED) --requirement dependencies/slurm.lock
 	@$(BIN)/python -m pytest tests/cluster --durations=0
 
 test-faults: $(READY)  ## kill, damage and fill up runs, and see them finish all the same
@@ -52,7 +67,7 @@ test-faults: $(READY)  ## kill, damage and fill up runs, and see them finish all
 PEERS := $(VENV)/.peers
 
 $(PEERS): $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
+	@$(PIP_LOCKED) --requirement dependencies/peers.lock
 	@touch $(PEERS)
 
 bench: $(PEERS)  ## measure fewfold beside its peers on MNIST and others (hours), and write docs/benchmarks.md

@@ -158,7 +158,7 @@ def homes(runs):
 
 def our_errors(runs):
     """Read each method's own metrics: a run of some datasets leaves those of others alone."""
-    paths = [path for run in runs for path in sorted(run.glob("results/*/methods/*/metrics.csv"))]
+    paths = [path for run in runs for path in sorted(run.glob("results/*/methods/*/trials_*.csv"))]
     table = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
     failed = table["status"] != "ok"
     for said, count in table.loc[failed, "status"].value_counts().items():

@@ -21,16 +21,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fewfold.atlas import AtlasSVC, encode, fit_atlas, fitting
-from fewfold.atlas.arrays import charts_of
-from fewfold.atlas.charts import cheapest, reconstruction_errors
-from fewfold.atlas.description import describe_charts
-from fewfold.atlas.encoding import take_rows
-from fewfold.atlas.kernels import atlas_kernel_rows, kernel_scales
-from fewfold.atlas.space import reduce_space, to_reduced
 from fewfold.datasets import load
-from fewfold.feature_machines import feature_svm
-from fewfold.training import Inputs
+from fewfold.methods.atlas import fitting
+from fewfold.methods.atlas.arrays import charts_of
+from fewfold.methods.atlas.charts import cheapest, reconstruction_errors
+from fewfold.methods.atlas.description import describe_charts
+from fewfold.methods.atlas.encoding import encode, take_rows
+from fewfold.methods.atlas.estimator import AtlasSVC
+from fewfold.methods.atlas.fitting import fit_atlas
+from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_scales
+from fewfold.methods.atlas.space import reduce_space, to_reduced
+from fewfold.methods.baselines.feature_svm import FeatureSVC
 
 SIZES = (10_000, 20_000, 40_000, 70_000)
 FULL = ("svm_linear", "linear", "linear_hard", "quad", "quadcross", "svm_rbf", "rbf", "rbf_hard",
@@ -155,7 +156,6 @@ def dense_rbf(A, B, sigma):
 
 def run_all_labels(args):
     """Train on every training row of a finished run; sub-kernels one pair at a time."""
-    from fewfold.atlas.adapter import stored_code
     from fewfold.chain_files import load_inputs
 
     folder = args.folder
@@ -163,8 +163,7 @@ def run_all_labels(args):
     files["manifold"] = folder / f"manifolds/{args.manifold}.h5"
     files["points"] = folder / f"manifolds/{args.manifold}.points.h5"
     inputs, truth = load_inputs(files)
-    code = stored_code(inputs.manifold)
-    atlas = {k: v for k, v in inputs.manifold.items() if not k.startswith("code_")}
+    code, atlas = inputs.manifold.points, inputs.manifold.arrays
     if args.one:
         code = {k: v for k, v in code.items() if not k.startswith("finer_")}
         atlas = {k: v for k, v in atlas.items() if not k.startswith("finer_")}
@@ -210,9 +209,9 @@ def run_full(args):
 
 def full_labels(name, X, y, atlas, code, train, test):
     if name.startswith("svm_"):  # C and gamma by cross-validation on 2000 of the labelled rows
-        settings = {"kind": name[4:], "choose_rows": 2000}
-        options = {"n_classes": int(y.max()) + 1, "seed": 0, "settings": settings}
-        return feature_svm(Inputs(X), train, y[train], **options).labels[test]
+        known = np.full(len(y), -1)
+        known[train] = y[train]
+        return FeatureSVC(name[4:], choose_rows=2000).fit(X, known).transduction_[test]
     kernel, _, assignment = name.partition("_")
     model = AtlasSVC(kernel=kernel, assignment=assignment or "soft")
     model.atlas_ = atlas
@@ -221,7 +220,7 @@ def full_labels(name, X, y, atlas, code, train, test):
 
 
 def run_plane(args):
-    from fewfold.report.atlas_figures import plane_figure
+    from fewfold.methods.atlas.figures import plane_figure
 
     args.file.parent.mkdir(parents=True, exist_ok=True)
     plane_figure().savefig(args.file, dpi=72)

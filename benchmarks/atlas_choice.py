@@ -12,8 +12,10 @@ import argparse
 
 import numpy as np
 
-from fewfold.atlas import AtlasSVC, fit_atlas
 from fewfold.datasets import load
+from fewfold.methods.atlas.estimator import AtlasSVC
+from fewfold.methods.atlas.fitting import fit_atlas
+from fewfold.methods.base import ManifoldModel
 
 BUDGETS = (100, 1000, None)
 KERNELS = ("rbf", "linear", "quadcross")
@@ -36,7 +38,7 @@ def held_out_error(X, y, train, atlas, kernel, n_labels, draw):
     held, rest = order[: len(order) // 5], order[len(order) // 5 :]
     labels = np.full(len(y), -1)
     labels[rest[:n_labels]] = y[rest[:n_labels]]
-    guess = AtlasSVC(kernel, atlas=atlas).fit(X, labels).transduction_[held]
+    guess = AtlasSVC(kernel).fit(X, labels, manifold=ManifoldModel(atlas)).transduction_[held]
     return 100 * np.mean(guess != y[held])
 
 

@@ -13,10 +13,11 @@ import argparse
 import numpy as np
 
 from fewfold.datasets import load
-from fewfold.eigenbasis import compute_basis, fit_predict
 from fewfold.graph.build import build_graph
+from fewfold.methods.base import ManifoldModel
+from fewfold.methods.eigenbasis.basis import compute_basis
 from fewfold.protocol import derive_seed
-from fewfold.training import Inputs
+from fewfold.training import Inputs, fit_draw
 
 SETS = {
     "usps (train rows)": ("usps", {"part": "train"}, (50, 100, 500)),
@@ -39,8 +40,9 @@ def mean_error(data, graph, basis, size, settings, count):
     for draw in range(count):
         rng = np.random.default_rng(derive_seed(1, "choice", size, draw))
         rows = rng.choice(data.n_samples, size, replace=False)
-        out = fit_predict(
-            Inputs(data.X, graph=graph, manifold=basis),
+        out = fit_draw(
+            "eigenbasis",
+            Inputs(data.X, graph=graph, manifold=ManifoldModel(basis)),
             rows,
             data.y[rows],
             n_classes=data.n_classes,

@@ -14,12 +14,13 @@ import argparse
 import numpy as np
 
 from fewfold.datasets import load
-from fewfold.eigenbasis import compute_basis, fit_predict
 from fewfold.graph.build import build_graph
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.methods.base import ManifoldModel
+from fewfold.methods.eigenbasis.basis import compute_basis
 from fewfold.prepare import fit_preparation
 from fewfold.protocol import derive_seed
-from fewfold.training import Inputs
+from fewfold.training import Inputs, fit_draw
 
 BUDGETS = (20, 50, 100, 500, 1000)
 VARIANTS = {
@@ -38,8 +39,8 @@ def draws(n, size, count):
 def eigenbasis_errors(X, y, graph, basis, size, settings, count):
     errors, confidence = [], []
     for rows in draws(len(y), size, count):
-        inputs = Inputs(X, graph=graph, manifold=basis)
-        out = fit_predict(inputs, rows, y[rows], n_classes=10, seed=0, settings=settings)
+        inputs = Inputs(X, graph=graph, manifold=ManifoldModel(basis))
+        out = fit_draw("eigenbasis", inputs, rows, y[rows], n_classes=10, seed=0, settings=settings)
         rest = np.setdiff1d(np.arange(len(y)), rows)
         errors.append(np.mean(out.labels[rest] != y[rest]))
         confidence.append(out.proba[rest].max(axis=1).mean())

@@ -37,8 +37,8 @@ def mnist_graph(n, folder):
 
 def measure(path, p, kind, solver):
     """Runs in a process of its own: solve, and print one line of JSON."""
-    from fewfold.eigensolver import laplacian_eigenpairs
     from fewfold.graph.laplacian import laplacian
+    from fewfold.linalg.eigensolver import laplacian_eigenpairs
 
     W = sparse.csr_array(sparse.load_npz(path))
     L = laplacian(W, kind)

@@ -17,9 +17,9 @@ import numpy as np
 from headline import errors_of, report, say
 
 from fewfold.datasets import load
-from fewfold.diffusion import image_graph_settings
 from fewfold.exceptions import FewfoldWarning
 from fewfold.graph.build import GraphSettings, build_graph
+from fewfold.methods.diffusion.estimator import image_graph_settings
 from fewfold.protocol import make_draws
 
 FINE = {"displacement": 2, "window": 5}

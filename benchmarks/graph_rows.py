@@ -112,7 +112,7 @@ def residual(L, V):
 
 
 def our_eigenvectors(data):
-    from fewfold.eigensolver import laplacian_eigenpairs
+    from fewfold.linalg.eigensolver import laplacian_eigenpairs
 
     W, L, p = read_graph(data)
     ring = sparse.eye_array(3000, k=1) + sparse.eye_array(3000, k=2)

@@ -4,7 +4,8 @@
                                      [digits] [series] [rate] [scaling] [--trials 10]
 
 Draws are balanced and taken from the training rows; settings are the defaults of
-``fewfold.diffusion.image_graph_settings``, fixed before any test label was looked at.
+``fewfold.methods.diffusion.estimator.image_graph_settings``, fixed before any test label was
+looked at.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import numpy as np
 import peers
 
 from fewfold.datasets import load
-from fewfold.diffusion import diffuse, extend_labels, image_graph_settings
 from fewfold.exceptions import FewfoldWarning
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph
+from fewfold.methods.diffusion.estimator import diffuse, extend_labels, image_graph_settings
 from fewfold.protocol import make_draws
 from fewfold.transforms.images import affine
 

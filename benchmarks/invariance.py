@@ -22,16 +22,17 @@ from sklearn.svm import SVC
 
 from fewfold import InvariantSVC
 from fewfold.datasets import load
-from fewfold.invariance import AllVirtualSVC, VirtualSupportVectorSVC, rotated_images
-from fewfold.invariance import baselines as baselines_module
-from fewfold.invariance import classifier as classifier_module
-from fewfold.invariance import samples as samples_module
-from fewfold.invariance.blocks import BlockSystem
-from fewfold.invariance.deformed import BaseKernel
-from fewfold.invariance.selection import PENALTIES, WIDTHS
 from fewfold.kernels import median_gamma
-from fewfold.learners import folds_for
+from fewfold.methods.invariance import baselines as baselines_module
+from fewfold.methods.invariance import estimator as estimator_module
+from fewfold.methods.invariance import samples as samples_module
+from fewfold.methods.invariance.baselines import AllVirtualSVC, VirtualSupportVectorSVC
+from fewfold.methods.invariance.blocks import BlockSystem
+from fewfold.methods.invariance.deformed import BaseKernel
+from fewfold.methods.invariance.selection import PENALTIES, WIDTHS
+from fewfold.svm.folds import stratified_folds
 from fewfold.transforms import virtual_samples
+from fewfold.transforms.rotated import rotated_images
 
 SHAPE = (16, 16)
 
@@ -124,7 +125,7 @@ class Shelf:
         copies = virtual_samples(X, SHAPE, "rotation")
         width = median_gamma(copies.reshape(-1, X.shape[1]))
         grid = [{"gamma": f * width, "C": C} for f in WIDTHS for C in PENALTIES]
-        folds = folds_for(y, 0, 5)
+        folds = stratified_folds(y, 0, 5)
         errors = [
             np.mean(
                 [np.mean(self._train(X, copies, y, a, g).predict(X[b]) != y[b]) for a, b in folds]
@@ -161,13 +162,13 @@ def times(what, n_subsets, seed=0):
     y = (digit >= 5).astype(int)
     order = np.random.default_rng(seed).permutation(training)
     # The first use compiles the resampling: not part of any machine's time.
-    InvariantSVC(image_shape=SHAPE).fit(turned[order[:20]], y[order[:20]])
+    InvariantSVC(image_shape=SHAPE, cv=None).fit(turned[order[:20]], y[order[:20]])
     found = {}
     for subset in range(n_subsets):
         rows = order[200 * subset : 200 * (subset + 1)]
-        for kind, symmetry, models in contests(what, classifier_module.ring_symmetry):
+        for kind, symmetry, models in contests(what, estimator_module.ring_symmetry):
             with (
-                mock.patch.object(classifier_module, "ring_symmetry", symmetry),
+                mock.patch.object(estimator_module, "ring_symmetry", symmetry),
                 mock.patch.object(baselines_module, "ring_symmetry", symmetry),
             ):
                 for name, model in models.items():
@@ -218,7 +219,7 @@ def kernel_stage(n_labels=100, n_trials=5, seed=0):
     from fewfold.features import Features
     from fewfold.graph.build import build_graph
     from fewfold.graph.files import write_graph
-    from fewfold.invariance import DeformedKernel
+    from fewfold.methods.invariance.kernel_stage import DeformedKernel
 
     straight, _, digit, _, _ = digits(seed)
     features = Features(straight, None, None, None, SHAPE, None)

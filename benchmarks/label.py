@@ -142,19 +142,21 @@ def fast_candidates(X, image_shape=None):
 
     Images do without `metric_svm`, which takes longest and is not chosen for them.
     """
-    from fewfold.diffusion import fit_predict as diffusion
-    from fewfold.diffusion import image_graph_settings
-    from fewfold.eigenbasis import compute_basis
-    from fewfold.eigenbasis import fit_predict as eigenbasis
+    from functools import partial
+
     from fewfold.graph.build import build_graph
     from fewfold.labelling import workspace
-    from fewfold.learners import knn
-    from fewfold.local_metric import metric_svm
-    from fewfold.training import Inputs
+    from fewfold.methods.base import ManifoldModel
+    from fewfold.methods.diffusion.estimator import image_graph_settings
+    from fewfold.methods.eigenbasis.basis import compute_basis
+    from fewfold.training import Inputs, fit_draw
+
+    diffusion, eigenbasis = partial(fit_draw, "diffusion"), partial(fit_draw, "eigenbasis")
+    knn, metric_svm = partial(fit_draw, "knn"), partial(fit_draw, "metric_svm")
 
     graph = build_graph(X)
     basis = compute_basis(graph, 200, "random_walk", random_state=0)
-    basis["settings"] = {"n_vectors": 200, "laplacian": "random_walk"}
+    basis = ManifoldModel(basis, {"n_vectors": 200, "laplacian": "random_walk"})
     plain, with_graph = Inputs(X=X), Inputs(X=X, graph=graph)
     with_basis = Inputs(X=X, graph=graph, manifold=basis)
     near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))
@@ -271,9 +273,9 @@ def advice(args):
 
 
 def advised_errors(data, share, draws):
-    from fewfold.diffusion import diffuse
     from fewfold.graph.build import build_graph
     from fewfold.labelling.advice import rows_to_label
+    from fewfold.methods.diffusion.estimator import diffuse
 
     X, graph = np.asarray(data.X, dtype=np.float32), build_graph(np.asarray(data.X, np.float32))
 
@@ -308,8 +310,8 @@ WAYS = {
 
 def sources(args):
     """Errors of several ways to diffuse, on the plain graph and on that of images."""
-    from fewfold.diffusion import diffuse, image_graph_settings
     from fewfold.graph.build import build_graph
+    from fewfold.methods.diffusion.estimator import diffuse, image_graph_settings
 
     for name in args.sets:
         data = load(name, **({"part": args.part} if args.part else {}))

@@ -69,8 +69,8 @@ def relative_gap(found, exact):
 
 
 def our_gradient(data):
-    from fewfold.mbed.cost import sne_term
-    from fewfold.mbed.gradient import DenseSNE, workers
+    from fewfold.methods.mbed.cost import sne_term
+    from fewfold.methods.mbed.gradient import DenseSNE, workers
 
     P, Y = data["P"], data["Y"]
     context = workers(THREADS)
@@ -137,8 +137,7 @@ def our_svm(data):
     from types import SimpleNamespace
 
     from fewfold.kernels import FeatureKernel
-    from fewfold.learners import kernel_svm
-    from fewfold.training import Inputs
+    from fewfold.training import Inputs, fit_draw
 
     X, y, labeled = data["X"], data["y"], data["labeled"]
     rows = SimpleNamespace(X=X, X_new=None)
@@ -147,8 +146,8 @@ def our_svm(data):
         kernel = FeatureKernel(rows, {}, {"type": "rbf", "gamma": "cv"})
         kernel.all_rows = kernel.rows  # what the kernel file offers, without the file
         inputs = Inputs(X, kernel=kernel)
-        return kernel_svm(
-            inputs, labeled, y[labeled], n_classes=int(y.max()) + 1, seed=0, settings={}
+        return fit_draw(
+            "svm", inputs, labeled, y[labeled], n_classes=int(y.max()) + 1, seed=0, settings={}
         ).labels
 
     work(labeled[:100])
@@ -160,14 +159,14 @@ def sklearn_svm(data):
     from sklearn.svm import SVC
 
     from fewfold.kernels import median_gamma
-    from fewfold.learners import folds_for
+    from fewfold.svm.folds import stratified_folds
 
     X, y, labeled = data["X"], data["y"], data["labeled"]
 
     def work(labeled=labeled):
         gammas = median_gamma(X) * np.array([0.3, 1, 3, 10])
         grid = {"gamma": gammas, "C": [1.0, 10.0, 100.0]}
-        folds = folds_for(y[labeled], 0)
+        folds = stratified_folds(y[labeled], 0)
         search = GridSearchCV(SVC(cache_size=500), grid, cv=folds, n_jobs=THREADS)
         return search.fit(X[labeled], y[labeled]).predict(X)
 
@@ -181,7 +180,7 @@ TILE = 1000
 
 
 def atlas_input(source, n, dims, n_dims):
-    from fewfold.atlas import fit_atlas
+    from fewfold.methods.atlas.fitting import fit_atlas
 
     X, y = points(source, n, dims)
     atlas = fit_atlas(X, {"n_dims": n_dims, "finer": None})  # one atlas, one kernel, as published
@@ -196,8 +195,8 @@ def nearest_error(data, first_rows):
 
 
 def our_atlas_kernel(data):
-    from fewfold.atlas import atlas_kernel_rows, encode, kernel_scales
-    from fewfold.atlas.encoding import take_rows
+    from fewfold.methods.atlas.encoding import encode, take_rows
+    from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_scales
 
     X = data["X"]
     atlas = {k[6:]: v for k, v in data.items() if k.startswith("atlas_")}

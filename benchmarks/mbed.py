@@ -21,22 +21,21 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.neighbors import KNeighborsClassifier
 
+from fewfold import MbedClassifier
 from fewfold.datasets import load
 from fewfold.graph.build import build_graph
-from fewfold.mbed import MbedClassifier
-from fewfold.mbed.adapter import fit_model
-from fewfold.mbed.annealing import (
+from fewfold.methods.mbed.annealing import (
     Problem,
     anneal,
 )
-from fewfold.mbed.gradient import DenseSNE, workers
-from fewfold.mbed.neighborhoods import (
+from fewfold.methods.mbed.gradient import DenseSNE, workers
+from fewfold.methods.mbed.neighborhoods import (
     DiffusedNeighborhoods,
     GlobalNeighborhoods,
 )
-from fewfold.mbed.similarities import dissimilarities
-from fewfold.mbed.starts import spectral_coordinates, start_from_labels, turn_to_labels
-from fewfold.training import Inputs
+from fewfold.methods.mbed.similarities import dissimilarities
+from fewfold.methods.mbed.starts import spectral_coordinates, start_from_labels, turn_to_labels
+from fewfold.training import Inputs, fit_draw
 
 
 def say(*words):
@@ -165,7 +164,8 @@ def fit_on_graph(X, labeled, targets, n_steps):
     )  # fmt: skip
     inputs = Inputs(X=X, graph=graph)
     settings = {"n_steps": n_steps}
-    return fit_model(inputs, labeled, targets, n_classes=10, seed=0, settings=settings)
+    draw = {"n_classes": 10, "seed": 0, "settings": settings}
+    return fit_draw("mbed", inputs, labeled, targets, **draw).model
 
 
 def place_fresh(model, nearest, data):

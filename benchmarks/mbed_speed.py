@@ -15,10 +15,10 @@ import numpy as np
 from mbed import hide, say, splits_of
 from scipy.optimize import minimize
 
+from fewfold import MbedClassifier
 from fewfold.datasets import load
 from fewfold.datasets.synthetic import gaussians_g50c
-from fewfold.mbed import MbedClassifier
-from fewfold.mbed.annealing import (
+from fewfold.methods.mbed.annealing import (
     Problem,
     anneal,
     confidence,
@@ -26,12 +26,12 @@ from fewfold.mbed.annealing import (
     radius_of,
     soften,
 )
-from fewfold.mbed.cost import class_terms, mbed_cost, sne_term
-from fewfold.mbed.gradient import DenseSNE, workers
-from fewfold.mbed.neighborhoods import GlobalNeighborhoods, SparseNeighborhoods
-from fewfold.mbed.sampled import SampledSNE
-from fewfold.mbed.similarities import dissimilarities
-from fewfold.mbed.starts import start_from_labels
+from fewfold.methods.mbed.cost import class_terms, mbed_cost, sne_term
+from fewfold.methods.mbed.gradient import DenseSNE, workers
+from fewfold.methods.mbed.neighborhoods import GlobalNeighborhoods, SparseNeighborhoods
+from fewfold.methods.mbed.sampled import SampledSNE
+from fewfold.methods.mbed.similarities import dissimilarities
+from fewfold.methods.mbed.starts import start_from_labels
 
 
 def plain_sne(Y, P, constant):

@@ -3,9 +3,9 @@
     python benchmarks/scaling.py run OUT 1000 2000 4000 11000 30000   # MNIST, one folder per size
     python benchmarks/scaling.py run OUT 1000 --trials 4              # several fits in one job
     python benchmarks/scaling.py fit OUT                              # data/measured/scaling.csv
-    python benchmarks/scaling.py laws                                 # src/fewfold/plan/laws.py
+    python benchmarks/scaling.py cost-model                           # config/cost_model.py
     python benchmarks/scaling.py table                                # Markdown for docs/scaling.md
-    python benchmarks/scaling.py plan 1000000 100000000               # the laws drawn out, as well
+    python benchmarks/scaling.py plan 1000000 100000000               # cost models, larger sizes
 
 The runs are ordinary runs of the workflow on one core; what each job took is in the files that
 every job leaves beside its log (``*.cost.tsv``). CPU seconds are used throughout: they hold on a
@@ -26,10 +26,11 @@ import yaml
 from scipy.optimize import nnls
 
 from fewfold.datasets import describe
+from fewfold.pipeline import layout
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "data/measured/scaling.csv"
-LAWS = ROOT / "src/fewfold/plan/laws.py"
+COST_MODELS = ROOT / "src/fewfold/config/cost_model.py"
 RAW = ("fetch_dataset", "prepare_features")  # they read all 784 columns
 COLUMNS = ("stage", "kind", "n", "d", "labels", "fits", "cpu_s", "max_rss_mb", "bytes")
 BASE = {"labels": 100, "trials": 1, "pca": 50}
@@ -78,38 +79,25 @@ def run_one(out: Path, n: int, methods: list[str], setting: dict) -> None:
         print(done.stdout[-3000:], done.stderr[-3000:])
 
 
-def stage_and_kind(log: Path) -> tuple[str, str]:
-    """The rule of a cost file, and what kind of graph, manifold, kernel or learner it was for."""
-    stage = log.name.split(".")[0].rstrip("0123456789_")
-    parts = log.parts
+def kind_of(stage: str, target: str) -> str:
+    """What kind of graph, manifold, kernel or learner a job of a stage was for, or ""."""
     default = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    for section, key in (("graphs", "metric"), ("manifolds", "type"), ("kernels", "type"),
-                         ("methods", "learner")):  # fmt: skip
-        if section in parts:
-            entry = default[section][parts[parts.index(section) + 1]]
-            return stage, entry.get(key, "") if stage in WITH_KIND else ""
-    return stage, ""
+    section, _, name = target.partition("/")
+    keys = {"graphs": "metric", "manifolds": "type", "kernels": "type", "methods": "learner"}
+    return default[section][name].get(keys[section], "") if stage in WITH_KIND else ""
 
 
 # Stages whose cost depends on the kind of graph, manifold, kernel or learner.
 WITH_KIND = {"search_neighbors", "extend_graph", "fit_manifold", "compute_kernel_tile",
              "train_method", "draw_figures"}  # fmt: skip
 
-OUTPUTS = {
-    "fetch_dataset": "results/{d}/raw.h5", "prepare_features": "results/{d}/features.h5",
-    "prepare_labels": "results/{d}/labels.h5", "draw_splits": "results/{d}/splits.h5",
-    "draw_map": "results/{d}/map.h5", "search_neighbors": "results/{d}/graphs/{x}/neighbors_*.h5",
-    "build_graph": "results/{d}/graphs/{x}.h5", "extend_graph": "results/{d}/graphs/{x}.new.h5",
-    "fit_manifold": "results/{d}/manifolds/{x}.h5",
-    "encode_points": "results/{d}/manifolds/{x}.points.h5",
-    "compute_kernel_tile": "results/{d}/kernels/{x}/tile_*.h5",
-    "join_kernel": "results/{d}/kernels/{x}.h5",
-    "make_copies": "results/{d}/copies/{x}.h5",
-    "train_method": "results/{d}/methods/{x}/trials_*.h5",
-    "draw_figures": "results/{d}/methods/{x}/figures.h5",
-    "evaluate_method": "results/{d}/methods/{x}/metrics.csv",
-    "collect_metrics": "results/metrics.csv", "make_report": "results/report/index.html",
-}  # fmt: skip
+
+def made_by(folder: Path, stage: str, dataset: str, target: str) -> list[Path]:
+    """The files that jobs of a stage wrote; the target is as in `layout.CostFile`."""
+    name = target.rpartition("/")[2]
+    values = {key: "*" if key in ("tile", "first", "last") else name for key in layout.WILDCARDS}
+    templates = layout.OUTPUTS[stage].values()
+    return [p for t in templates for p in folder.glob(t.format(**values | {"dataset": dataset}))]
 
 
 def gather(out: Path) -> list[dict]:
@@ -117,19 +105,16 @@ def gather(out: Path) -> list[dict]:
     for folder in sorted(out.iterdir()):
         config = yaml.safe_load((folder / "config.yaml").read_text())
         data, trials = config["datasets"]["mnist"], config["run"]["trials"]
-        for path in sorted((folder / "logs").rglob("*.cost.tsv")):
-            log = path.relative_to(folder / "logs")
-            stage, kind = stage_and_kind(log)
-            dataset = log.parts[0]
+        for path, stage, dataset, target in layout.cost_files(folder / "logs"):
             if dataset == "with_new" and stage != "extend_graph":
                 continue  # the same stages on somewhat fewer rows
-            name = log.parts[2] if len(log.parts) > 3 else ""
-            made = folder.glob(OUTPUTS.get(stage, "none").format(d=dataset, x=name))
+            made = made_by(folder, stage, dataset, target)
             cost = next(csv.DictReader(path.open(), delimiter="\t"))
             labels = config["run"]["labels"][0]
             whole = stage in ("compute_kernel_tile", "make_copies")  # the rows that any draw labels
             rows.append(
-                {"stage": stage, "kind": kind, "n": describe("mnist", **data["options"]).n_samples,
+                {"stage": stage, "kind": kind_of(stage, target),
+                 "n": describe("mnist", **data["options"]).n_samples,
                  "d": 784 if stage in RAW else data["pca"],
                  "labels": labels * trials if whole else labels,
                  "fits": trials if stage == "train_method" else 1,
@@ -175,7 +160,7 @@ EXACT = ("search_neighbors", "euclidean")
 
 
 def allowed_powers(what: str, key: tuple) -> tuple:
-    """The powers of n that a law may have: what a fit to a decade of n cannot know.
+    """The powers of n that a cost model may have: what a fit to a decade of n cannot know.
 
     Memory and files hold rows, and nothing keeps a matrix of all pairs. Powers below a half
     cannot be told from the noise of a start of Python.
@@ -187,7 +172,7 @@ def allowed_powers(what: str, key: tuple) -> tuple:
     return (0.0, *np.arange(0.5, 2.01 if set(key) & PAIRS else 1.31, 0.05))
 
 
-def fit_law(rows: list[dict], what: str, key: tuple = ("", ""), powers=None) -> tuple:
+def fit_cost_model(rows: list[dict], what: str, key: tuple = ("", ""), powers=None) -> tuple:
     """``base + factor fits (n / 1000)^a (labels / 100)^b (d / D)^c``, least relative error.
 
     Returns (base, factor, a, b, c).
@@ -205,7 +190,7 @@ def fit_law(rows: list[dict], what: str, key: tuple = ("", ""), powers=None) -> 
         if np.ptp(grows) == 0:  # nothing varies: it is all base, or in a file of rows all rows
             design[:, 0 if what == "bytes" and b else 1] = 0
         (base, factor), error = nnls(design, np.ones_like(y))
-        # Of laws that fit alike, the one that promises the least growth.
+        # Of cost models that fit alike, the one that promises the least growth.
         error = error**2 / len(y) + 1e-4 * a
         if best is None or error < best[0]:
             best = (error, base, factor, a, b, c)
@@ -224,7 +209,7 @@ def table() -> None:
         ends = [[r for r in plain if r["n"] == n][0] for n in (sizes[0], sizes[-1])]
         cells = []
         for what, form in (("cpu_s", "{:.1f}"), ("max_rss_mb", "{:.0f}")):
-            base, factor, power, *_ = fit_law(rows, what, (stage, kind), FREE)
+            base, factor, power, *_ = fit_cost_model(rows, what, (stage, kind), FREE)
             grown = factor * (sizes[-1] / 1000) ** power
             cells.append(" .. ".join(form.format(end[what]) for end in ends))
             cells.append(f"{power:.2f}" if grown > 0.1 * base and power else "(flat)")
@@ -233,33 +218,33 @@ def table() -> None:
               f"{ends[1]['bytes'] / 1e6:.2f} |")  # fmt: skip
 
 
-def laws_text() -> str:
-    """The lines of src/fewfold/plan/laws.py."""
+def cost_models_text() -> str:
+    """The lines of src/fewfold/config/cost_model.py."""
     lines = [
-        '"""Written by `python benchmarks/scaling.py laws` from data/measured/scaling.csv."""',
+        '"""Written by `benchmarks/scaling.py cost-model` from data/measured/scaling.csv."""',
         "",
         "# (stage, kind): CPU seconds, MB of memory, bytes on disk, each as base, factor and",
-        "# the powers of points, labels and columns: see `fewfold.plan.resources.Law`.",
-        "LAWS = {",
+        "# the powers of points, labels and columns: see `fewfold.config.resources.CostModel`.",
+        "COST_MODELS = {",
     ]
     for key, rows in sorted(read_measured().items()):
         lines.append(f"    {key}: (".replace("'", '"'))
         for what in ("cpu_s", "max_rss_mb", "bytes"):
-            law = fit_law(rows, what, key)
-            lines.append(f"        ({', '.join(repr(float(f'{v:.4g}')) for v in law)}),")
+            model = fit_cost_model(rows, what, key)
+            lines.append(f"        ({', '.join(repr(float(f'{v:.4g}')) for v in model)}),")
         lines.append("    ),")
     return "\n".join([*lines, "}", ""])
 
 
-def laws() -> None:
-    LAWS.write_text(laws_text(), encoding="utf-8")
-    print(f"written to {LAWS.relative_to(ROOT)}")
+def cost_models() -> None:
+    COST_MODELS.write_text(cost_models_text(), encoding="utf-8")
+    print(f"written to {COST_MODELS.relative_to(ROOT)}")
 
 
 def plan(sizes: list[int]) -> None:
     """Every stage at sizes that nobody ran: 50 columns (784 as fetched), 1000 labels, one fit."""
-    from fewfold.plan.forecast import duration
-    from fewfold.plan.resources import Sizes, need
+    from fewfold.config.forecast import duration
+    from fewfold.config.resources import Sizes, need
 
     heads = [f"{n:.0e}: CPU | memory GB | disk GB".replace("e+0", "e") for n in sizes]
     print(f"| stage | of | {' | '.join(heads)} |\n" + "| --- " * (2 + 3 * len(sizes)) + "|")
@@ -282,7 +267,7 @@ def main() -> None:
     for key in BASE:
         one.add_argument(f"--{key}", type=int, nargs="*", default=[])
     commands.add_parser("fit").add_argument("out", type=Path)
-    commands.add_parser("laws")
+    commands.add_parser("cost-model")
     commands.add_parser("table")
     commands.add_parser("plan").add_argument("sizes", type=int, nargs="+")
     given = parser.parse_args()
@@ -295,8 +280,8 @@ def main() -> None:
         )
     elif given.command == "fit":
         fit(given.out.resolve())
-    elif given.command == "laws":
-        laws()
+    elif given.command == "cost-model":
+        cost_models()
     elif given.command == "plan":
         plan(given.sizes)
     else:

@@ -10,7 +10,7 @@ def main(labels, splits, files, choice, *, methods, n_folds=None, reason=None):
     truth = read_labels(labels)
     with writing(choice, "choose_method", inputs=[labels, splits]) as out:
         if files:
-            choose_and_record(out, truth, read_splits(splits), files, n_folds)
+            choose_and_record(out, truth, read_splits(splits, len(truth.y)), files, n_folds)
         else:  # too few labels to compare anything
             out.note("comparison", {"chosen": methods[0], "reason": reason})
 

@@ -9,7 +9,7 @@ def main(manifold, clusters, *, n_clusters, seed):
     with read(manifold, "fit_manifold") as basis:
         vectors = basis["eigenvectors"]
     arrays, notes = cluster_answer(vectors, n_clusters, seed)
-    with writing(clusters, "label_rows", seed=seed, inputs=[manifold]) as out:
+    with writing(clusters, "cluster_rows", seed=seed, inputs=[manifold]) as out:
         for name, values in arrays.items():
             out.add(name, values)
         for key, value in notes.items():

@@ -2,14 +2,15 @@
 
 from fewfold.features import read_features, read_splits
 from fewfold.kernels import tile_bounds, write_tile
-from fewfold.plan.parts import KERNELS
+from fewfold.methods.registry import kernels
 from fewfold.stages import stage_log
 
 
 def main(inputs, tile_file, *, kernel, tile, n_tiles):
-    rows = read_splits(inputs["splits"]).labeled_rows
+    data = read_features(inputs["features"])
+    rows = read_splits(inputs["splits"], data.X.shape[0]).labeled_rows
     first, last = tile_bounds(len(rows), n_tiles, tile)
-    source = KERNELS[kernel["type"]].function()(read_features(inputs["features"]), inputs, kernel)
+    source = kernels()[kernel["type"]].load()(data, inputs, kernel)
     write_tile(
         tile_file,
         source,

@@ -1,19 +1,18 @@
-"""Stage encode_points: every row, seen and new, in the terms of a manifold model."""
+"""Stage encode_points: every row, training and new, in the terms of a manifold model."""
 
 from fewfold.artifacts import read, writing
-from fewfold.atlas.encoding import write_encoding
 from fewfold.features import read_features
+from fewfold.methods.base import load
+from fewfold.methods.registry import manifolds
 from fewfold.stages import stage_log
 
 
-def main(features, manifold, points, *, q):
-    data = read_features(features)
+def main(features, manifold, points, *, kind, options):
+    encode = load(manifolds()[kind].encoder)
     with read(manifold, "fit_manifold") as file:
-        atlas = {name: file[name] for name in file.names()}
-    with writing(points, "encode_points", settings={"q": q}, inputs=[features, manifold]) as out:
-        write_encoding(out, data.X, atlas, q, rows=range(data.X.shape[0]))
-        if data.X_new is not None:
-            write_encoding(out, data.X_new, atlas, q, suffix="_new")
+        arrays = {name: file[name] for name in file.names()}
+    with writing(points, "encode_points", settings=options, inputs=[features, manifold]) as out:
+        encode(out, read_features(features), arrays, **options)
 
 
 if "snakemake" in globals():

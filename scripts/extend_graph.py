@@ -1,14 +1,19 @@
 """Stage extend_graph: weights of rows the graph never saw over its nodes."""
 
+from dataclasses import replace
+
 from fewfold.artifacts import writing
 from fewfold.features import read_features
-from fewfold.graph.build import extend_graph
+from fewfold.graph.build import GraphSettings, extend_graph
 from fewfold.graph.files import read_graph
 from fewfold.stages import Progress, stage_log
 
 
-def main(features, graph, extension):
-    data, built = read_features(features), read_graph(graph)
+def main(features, graph, extension, *, graph_settings, image_shape=None):
+    # The settings of the config, not those of the file: a function of the user's is only
+    # imported because their own config names it.
+    settings = GraphSettings.from_config(graph_settings).for_images(image_shape)
+    data, built = read_features(features), replace(read_graph(graph), settings=settings)
     X, X_new = data.for_graph(not built.settings.is_plain)
     weights = extend_graph(built, X, X_new, progress=Progress(X_new.shape[0]))
     with writing(extension, "extend_graph", inputs=[features, graph]) as out:
@@ -18,4 +23,4 @@ def main(features, graph, extension):
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
-        main(sm.input.features, sm.input.graph, sm.output.extension)
+        main(sm.input.features, sm.input.graph, sm.output.extension, **sm.params.settings)

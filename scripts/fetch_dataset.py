@@ -2,13 +2,15 @@
 
 from fewfold.artifacts import writing
 from fewfold.datasets import load
+from fewfold.file_digests import check_unchanged
 from fewfold.stages import stage_log
 
 OPTIONAL = ("classes", "test_mask", "label_splits", "feature_names", "ids", "groups")
 
 
-def main(raw, *, source, options, image_shape=None):
+def main(raw, *, source, options, image_shape=None, digests=None):
     data = load(source, **options)
+    check_unchanged(digests or {})
     with writing(raw, "fetch_dataset", settings={"source": source, "options": options}) as out:
         out.add("X", data.X)
         out.add("y", data.y)
@@ -18,6 +20,8 @@ def main(raw, *, source, options, image_shape=None):
                 out.add(name, value)
         out.note("task", data.task)
         out.note("image_shape", image_shape or data.image_shape)
+    for sentence in data.notes:
+        print(sentence)
     print(f"{data.X.shape[0]} rows x {data.X.shape[1]} columns, {data.task}")
 
 

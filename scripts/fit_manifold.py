@@ -3,12 +3,12 @@
 from fewfold.artifacts import writing
 from fewfold.features import read_features
 from fewfold.graph.files import read_graph
-from fewfold.plan.parts import MANIFOLDS
+from fewfold.methods.registry import manifolds
 from fewfold.stages import stage_log
 
 
 def main(features, graph, manifold, *, kind, options, seed):
-    fit = MANIFOLDS[kind].function()
+    fit = manifolds()[kind].load()
     built = read_graph(graph) if graph else None
     arrays, notes = fit(read_features(features), built, options, seed=seed)
     inputs = [p for p in (features, graph) if p]

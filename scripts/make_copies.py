@@ -8,7 +8,7 @@ from fewfold.transforms.stage import rows_by_draw, write_copies
 def main(features, splits, copies, *, transform):
     data = read_features(features)
     X, _ = data.for_graph(needs_images=True)
-    rows = rows_by_draw(read_splits(splits).order)
+    rows = rows_by_draw(read_splits(splits, X.shape[0]).order)
     write_copies(
         copies,
         X,

@@ -5,16 +5,17 @@ import json
 from fewfold.artifacts import atomic_path
 from fewfold.labelling.finishing import Material, advise, finish
 from fewfold.labelling.report_page import render_answer
+from fewfold.plain_text import guarded_table
 from fewfold.stages import stage_log
 
 
-def main(files, outputs, *, abstain, config):
+def main(files, outputs, *, abstain, spreadsheet_safe, config):
     material = Material.read(files)
     finished = finish(material, abstain=abstain)
     page = render_answer(material, finished, config=config)
     for key, table in (("labels", finished.table), ("advice", advise(material, finished))):
         with atomic_path(outputs[key]) as part:
-            table.to_csv(part, index=False)
+            (guarded_table(table) if spreadsheet_safe else table).to_csv(part, index=False)
     with atomic_path(outputs["page"]) as part:
         part.write_text(page, encoding="utf-8")
     with atomic_path(outputs["summary"]) as part:

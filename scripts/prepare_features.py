@@ -3,13 +3,14 @@
 import numpy as np
 
 from fewfold.artifacts import read, writing
+from fewfold.pipeline import layout
 from fewfold.prepare import check_finite, count_oddities, fit_preparation, warn_oddities
 from fewfold.protocol import held_out_mask
 from fewfold.stages import stage_log
 
 
 def main(raw, features, *, scale, divide_by, pca, protocol, holdout, seed):
-    with read(raw, "fetch_dataset") as file:
+    with read(raw, layout.stage_of(raw) or "fetch_dataset") as file:
         X, shape = file["X"], file.note("image_shape")
         names, test_mask = file.get("feature_names"), file.get("test_mask")
     check_finite(X, names)

@@ -1,12 +1,13 @@
 """Stage prepare_labels: the truth about the rows, apart from the features."""
 
 from fewfold.artifacts import read, writing
+from fewfold.pipeline import layout
 from fewfold.protocol import held_out_mask
 from fewfold.stages import stage_log
 
 
 def main(raw, labels, *, protocol, holdout, seed):
-    with read(raw, "fetch_dataset") as file:
+    with read(raw, layout.stage_of(raw) or "fetch_dataset") as file:
         y, task, test_mask = file["y"], file.note("task"), file.get("test_mask")
         new = held_out_mask(len(y), protocol, holdout, seed, test_mask)
         per_row = {"y": y, "groups": file.get("groups")}

@@ -9,7 +9,7 @@ from fewfold.stages import Progress, stage_log
 
 def main(features, neighbors, *, search, tile, n_tiles):
     data = read_features(features)
-    settings = GraphSettings.from_dict(search).for_images(data.image_shape)
+    settings = GraphSettings.from_config(search).for_images(data.image_shape)
     X, _ = data.for_graph(not settings.is_plain)
     first, last = tile_bounds(X.shape[0], n_tiles, tile)
     progress = Progress(last - first)

@@ -9,14 +9,16 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "Atlas": "fewfold.atlas.model",
-    "AtlasSVC": "fewfold.atlas.classifier",
-    "DiffusionClassifier": "fewfold.diffusion",
-    "EigenbasisClassifier": "fewfold.eigenbasis",
-    "InvariantSVC": "fewfold.invariance",
-    "MbedClassifier": "fewfold.mbed",
+    "Atlas": "fewfold.methods.atlas.model",
+    "AtlasSVC": "fewfold.methods.atlas.estimator",
+    "DiffusionClassifier": "fewfold.methods.diffusion.estimator",
+    "EigenbasisClassifier": "fewfold.methods.eigenbasis.estimator",
+    "InvariantSVC": "fewfold.methods.invariance.estimator",
+    "MbedClassifier": "fewfold.methods.mbed.estimator",
+    "LabeledKFold": "fewfold.model_selection",
     "MultiManifoldClassifier": "fewfold.multimanifold",
     "MultiManifoldRegressor": "fewfold.multimanifold",
+    "labeled_accuracy": "fewfold.model_selection",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
@@ -24,6 +26,7 @@ __all__ = ["__version__", *sorted(_PUBLIC)]
 
 def __getattr__(name):
     if name in _PUBLIC:
+        # by name: of the table above
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module 'fewfold' has no attribute {name!r}")
 

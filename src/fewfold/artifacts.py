@@ -21,7 +21,8 @@ import numpy as np
 import xxhash
 
 from fewfold import __version__
-from fewfold.exceptions import ArtifactError
+from fewfold.exceptions import ArtifactError, InputError
+from fewfold.stage_schemas import SCHEMAS
 
 FORMAT_VERSION = 1
 _SPARSE_PARTS = ("data", "indices", "indptr", "shape")
@@ -56,7 +57,9 @@ class Writer:
             self._dense(group, "shape", np.asarray(value.shape, np.int64))
         elif isinstance(value, list) and all(isinstance(v, str) for v in value):
             if any("\0" in text for text in value):
-                raise ValueError(f"{name}: a text with a NUL character cannot be stored.")
+                raise InputError(
+                    f"{name}: a text with a NUL character cannot be stored. Remove it."
+                )
             encoded = "\0".join(value).encode()
             data = np.frombuffer(encoded, np.uint8) if encoded else np.zeros(0, np.uint8)
             dataset = self._dense(self._file, name, data)
@@ -227,28 +230,49 @@ def content_digest(path) -> str:
     return hasher.hexdigest()
 
 
+def maker(stage: str) -> str:
+    """Return the words for what makes files of a stage: a rule, or a command such as fewfold label.
+
+    Examples
+    --------
+    >>> maker("build_graph"), maker("fewfold label")
+    ('rule build_graph', "the command 'fewfold label'")
+    """
+    return f"the command {stage!r}" if " " in stage else f"rule {stage}"
+
+
 class Artifact:
     """A stage file opened for reading; arrays are read, and checked, when asked for."""
 
-    def __init__(self, path, stage: str):
+    def __init__(self, path, stage: str, remedy: str | None = None, schema=None):
         self.path = Path(path)
         self.stage = stage
+        self._schema = schema or SCHEMAS.get(stage)
+        self._sizes: dict = {}
+        self._remedy = remedy or f"Move it away and run again: {maker(stage)} makes it again."
         self._file = self._open()
         self._attrs = _attributes(self._file)
+        if self._schema is not None:
+            try:
+                self._sizes = self._schema.open(self)
+            except BaseException:
+                self._file.close()
+                raise
 
-    def _fail(self, what):
-        raise ArtifactError(
-            f"{self.path} {what}. Delete it and run again: rule {self.stage} makes it anew."
-        )
+    def fail(self, what: str):
+        """Raise an error that says what is wrong with the file and what to do."""
+        error = ArtifactError(f"{self.path} {what}. {self._remedy}")
+        error.damaged = self.path
+        raise error
 
     def _open(self):
         if not self.path.exists():
-            raise ArtifactError(f"{self.path} is missing. Rule {self.stage} makes it: run again.")
+            raise ArtifactError(f"{self.path} is missing. Run again: {maker(self.stage)} makes it.")
         try:
             file = h5py.File(self.path, "r")
         except OSError as error:
             reason = str(error).split("(")[-1].strip(")'\"")
-            self._fail(f"is not a whole HDF5 file ({reason})")
+            self.fail(f"is not a whole HDF5 file ({reason})")
         try:
             self._check_identity(file)
         except BaseException:
@@ -259,20 +283,20 @@ class Artifact:
     def _check_identity(self, file):
         try:
             if "fewfold_stage" not in file.attrs:
-                self._fail("is an HDF5 file, but not one written by fewfold")
+                self.fail("is an HDF5 file, but not one written by fewfold")
             attrs = _attributes(file)
             sealed = _seal(attrs)
         except ArtifactError:
             raise
         except _DAMAGE as error:
-            self._fail(f"is damaged: its attributes are not what was written ({error})")
+            self.fail(f"is damaged: its attributes are not what was written ({error})")
         found, version = attrs.get("fewfold_stage"), attrs.get("format_version")
         if found != self.stage:
-            self._fail(f"is a file of stage {found!r}, expected was {self.stage!r}")
+            self.fail(f"is a file of stage {found!r}, expected was {self.stage!r}")
         if version != FORMAT_VERSION:
-            self._fail(f"has format version {version}, this fewfold reads {FORMAT_VERSION}")
+            self.fail(f"has format version {version}, this fewfold reads {FORMAT_VERSION}")
         if attrs.get("seal") != sealed:
-            self._fail("is damaged: its attributes are not what was written")
+            self.fail("is damaged: its attributes are not what was written")
 
     @contextmanager
     def _reading(self, name):
@@ -282,7 +306,7 @@ class Artifact:
         except ArtifactError:
             raise
         except _DAMAGE as error:
-            self._fail(f"cannot be read at {name!r} ({error})")
+            self.fail(f"cannot be read at {name!r} ({error})")
 
     def __enter__(self):
         return self
@@ -307,11 +331,48 @@ class Artifact:
         with self._reading(name):
             item = self._item(self._file, name)
             if isinstance(item, h5py.Group):
-                return self._sparse(item, name)
-            if "count" in item.attrs:  # text
-                text = self._dense(item, name).tobytes().decode()
-                return text.split("\0") if item.attrs["count"] else []
-            return self._dense(item, name)
+                value = self._sparse(item, name)
+            elif "count" in item.attrs:
+                value = self._texts(item, name)
+            else:
+                value = self._dense(item, name)
+            return self._fitting(name, value)
+
+    def _texts(self, item, name):
+        text, count = self._dense(item, name).tobytes().decode(), int(item.attrs["count"])
+        found = text.split("\0") if count else []
+        if len(found) != count:
+            self.fail(f"announces {count} texts for {name!r} but holds {len(found)}")
+        return found
+
+    def _fitting(self, name, value):
+        """Compare the values of an array with the stage's schema."""
+        declared = None if self._schema is None else self._schema.array(name)
+        if declared is not None:
+            # Arrays that a pattern declares were not seen when the file was opened.
+            known = name in self._schema.arrays
+            fault = (declared.values if known else declared)(value, self._sizes if known else {})
+            if fault is not None:
+                self.fail(f"does not fit: {name} {fault}")
+        return value
+
+    def header(self, name) -> tuple[tuple, str, bool]:
+        """Return an array's shape, kind of type ("T": texts) and whether it is sparse, unread."""
+        with self._reading(name):
+            item = self._item(self._file, name)
+            if isinstance(item, h5py.Group):
+                shape = self._dense(self._item(item, "shape"), f"{name}/shape")
+                if shape.dtype.kind not in "iu" or shape.shape != (2,):
+                    self.fail(f"has a sparse array {name!r} without a right shape")
+                return tuple(shape.tolist()), self._item(item, "data").dtype.kind, True
+            if "count" in item.attrs:
+                return (int(item.attrs["count"]),), "T", False
+            return item.shape, item.dtype.kind, False
+
+    def check_rows(self, name: str, rows: np.ndarray, n_rows: int) -> None:
+        """Refuse row numbers beyond those of the dataset that the file belongs to."""
+        if rows.size and rows.max() >= n_rows:
+            self.fail(f"names row {rows.max()} in {name!r}, where the dataset has {n_rows} rows")
 
     def get(self, name, default=None):
         """Return an array, or the default if the file has none of that name."""
@@ -322,30 +383,36 @@ class Artifact:
         for step in name.split("/"):  # a link anywhere on the way could lead out of the file
             link = item.get(step, getlink=True) if isinstance(item, h5py.Group) else None
             if link is None:
-                self._fail(f"has no array {name!r} in {where.name!r}")
+                self.fail(f"has no array {name!r} in {where.name!r}")
             if not isinstance(link, h5py.HardLink):
-                self._fail(f"has a link to elsewhere in place of the array {name!r}")
+                self.fail(f"has a link to elsewhere in place of the array {name!r}")
             item = item[step]
         if isinstance(item, h5py.Dataset):
             self._check_dataset(item, name)
         return item
 
+    def _dataset(self, name):
+        item = self._item(self._file, name)
+        if not isinstance(item, h5py.Dataset):
+            self.fail(f"has a sparse array or a group in place of the array {name!r}")
+        return item
+
     def _check_dataset(self, item, name):
         if item.external or (item.is_virtual and self.stage != "join_kernel"):
-            self._fail(f"keeps the array {name!r} outside of the file")
+            self.fail(f"keeps the array {name!r} outside of the file")
         if item.dtype.kind not in _PLAIN_KINDS or item.size is None:
-            self._fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
+            self.fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
         # A damaged or hostile header may announce any shape: never allocate more than is there.
         stored = item.id.get_storage_size()
         if not item.is_virtual and math.prod(map(int, item.shape)) * item.dtype.itemsize > stored:
-            self._fail(f"announces {item.shape} {item.dtype} for {name!r} but holds {stored} bytes")
+            self.fail(f"announces {item.shape} {item.dtype} for {name!r} but holds {stored} bytes")
 
     def _dense(self, item, name):
         value = item[()]
         if "block_digests" in item.attrs:
             self._check_blocks(item, name, value, 0)
         elif "digest" not in item.attrs or digest_of(value) != item.attrs["digest"]:
-            self._fail(f"is damaged: the array {name!r} is not what was written")
+            self.fail(f"is damaged: the array {name!r} is not what was written")
         return value
 
     def _check_blocks(self, item, name, value, first_block):
@@ -354,7 +421,7 @@ class Artifact:
         for number, start in enumerate(range(0, len(value), step)):
             block = np.ascontiguousarray(value[start : start + step])
             if digest_of(block) != digests[first_block + number]:
-                self._fail(f"is damaged: the array {name!r} is not what was written")
+                self.fail(f"is damaged: the array {name!r} is not what was written")
 
     def _sparse(self, group, name):
         parts = {p: self._dense(self._item(group, p), f"{name}/{p}") for p in _SPARSE_PARTS}
@@ -364,19 +431,22 @@ class Artifact:
             (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
         )
         matrix.check_format(full_check=True)
-        matrix.has_sorted_indices = True
+        if not matrix.has_canonical_format:
+            self.fail(f"has a sparse array {name!r} with entries out of order or given twice")
         return matrix
 
     def rows(self, name, indices) -> np.ndarray:
         """Read some rows of an array stored by blocks, checking the blocks that hold them."""
         indices = np.asarray(indices, dtype=np.int64)
         with self._reading(name):
-            item = self._item(self._file, name)
+            item = self._dataset(name)
             n_rows, step = item.shape[0], int(item.attrs["block_rows"])
+            if step < 1:
+                self.fail(f"announces blocks of {step} rows for {name!r}")
         if len(indices) and not 0 <= indices.min() <= indices.max() < n_rows:
             raise IndexError(f"{name} has {n_rows} rows; asked for row {indices.max()}.")
         with self._reading(name):
-            return self._read_rows(item, name, indices, step)
+            return self._fitting(name, self._read_rows(item, name, indices, step))
 
     def _read_rows(self, item, name, indices, step):
         out = np.empty((len(indices), *item.shape[1:]), item.dtype)
@@ -388,20 +458,50 @@ class Artifact:
             out[here] = value[indices[here] - start]
         return out
 
+    def check(self) -> None:
+        """Compare all that the file holds with its digests, large arrays block by block."""
+        for name in self.names():
+            with self._reading(name):
+                self._check_item(name)
+        with self._reading("content"):
+            if _content(self._file) != self.content:
+                self.fail("is damaged: it does not hold all that was written")
+
+    def _check_item(self, name):
+        item = self._item(self._file, name)
+        if isinstance(item, h5py.Group) and not {"data", "indptr"} <= set(item):  # not sparse
+            for below in item:
+                self._check_item(f"{name}/{below}")
+        elif isinstance(item, h5py.Group) or "block_digests" not in item.attrs:
+            # A virtual array shows tiles, which are files with digests of their own.
+            if isinstance(item, h5py.Group) or not item.is_virtual:
+                self[name]
+        else:
+            step = int(item.attrs["block_rows"])
+            for start in range(0, item.shape[0], step):
+                self._check_blocks(item, name, item[start : start + step], start // step)
+
     def shape(self, name) -> tuple:
         """Return an array's shape without reading it."""
         with self._reading(name):
-            return self._item(self._file, name).shape
+            return self._dataset(name).shape
 
     def note(self, key, default=None):
         """Return a plain value stored by `Writer.note`."""
         found = self._attrs.get(f"note:{key}")
-        return default if found is None else json.loads(found)
+        return default if found is None else self._json(found, key)
+
+    def _json(self, text, name):
+        with self._reading(name):  # damage: not JSON, too deep, or numbers of 5000 digits
+            return json.loads(text)
 
     @property
     def settings(self) -> dict:
         """The settings the file was made with."""
-        return json.loads(self._attrs["settings"])
+        found = self._json(self._attrs["settings"], "settings")
+        if not isinstance(found, dict):
+            self.fail("has settings that are not named values")
+        return found
 
     @property
     def content(self) -> str:
@@ -409,9 +509,23 @@ class Artifact:
         return str(self._attrs["content"])
 
 
-def read(path, stage: str) -> Artifact:
-    """Open a stage file, checking that it is whole and of this stage and format."""
-    return Artifact(path, stage)
+def read(path, stage: str, remedy: str | None = None, schema=None) -> Artifact:
+    """Open a stage file, checking that it is whole, of this stage and format, and fits its schema.
+
+    Parameters
+    ----------
+    path : path-like
+    stage : str
+    remedy : str, optional
+        Ends each message of damage; by default that the file's rule makes it again.
+    schema : fewfold.stage_schemas.StageSchema, optional
+        Of the contents; by default the stage's.
+
+    Returns
+    -------
+    Artifact
+    """
+    return Artifact(path, stage, remedy, schema)
 
 
 @contextmanager

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import time
 
 import numpy as np
 
+from fewfold.artifacts import atomic_path
 from fewfold.exceptions import FewfoldError, InputError
+from fewfold.labels import known_mask
 from fewfold.protocol import (
     derive_seed,
     error_rate,
@@ -70,14 +74,48 @@ def confidence(proba, n: int) -> np.ndarray:
 def score(labels, splits, trial, budget, predicted, predicted_new) -> tuple[str, float]:
     """Return the metric's name and value of one cell under the run's protocol."""
     if not budget:
-        known = labels.y >= 0
+        known = known_mask(labels.y)
         return "pair_error", pair_error(labels.y[known], predicted[known])
     metric = mean_squared_error if labels.task == "regression" else error_rate
     name = "mse" if labels.task == "regression" else "error"
     if splits.protocol == "inductive":
-        known = ~np.isnan(labels.y_new) if labels.task == "regression" else labels.y_new >= 0
+        known = known_mask(labels.y_new)
         return name, metric(labels.y_new[known], predicted_new[known])
     rows = evaluated_rows(
         labels.y, splits.order[trial, :budget], evaluate=splits.evaluate, test_mask=labels.test_mask
     )
     return name, metric(labels.y[rows], predicted[rows])
+
+
+def metric_row(truth, splits, cell: dict, outcome: Outcome, dtype) -> dict:
+    """Return one cell's row of metrics.csv, but for the names of dataset and method.
+
+    Parameters
+    ----------
+    truth : Labels
+    splits : Splits
+    cell : dict
+        Trial, budget, seed, seconds and status.
+    outcome : Outcome
+    dtype : dtype
+        Of the labels that are kept: a score is that of the stored predictions.
+    """
+    new = None if outcome.labels_new is None else outcome.labels_new.astype(dtype)
+    metric, value = score(
+        truth, splits, cell["trial"], cell["budget"], outcome.labels.astype(dtype), new
+    )
+    return {
+        "n_labeled": cell["budget"],
+        "protocol": splits.protocol,
+        "metric": metric,
+        "value": "" if math.isnan(value) else float(value),
+        **{key: cell[key] for key in ("trial", "seed", "fit_s", "predict_s", "status")},
+    }
+
+
+def write_metrics(path, rows: list[dict], **names) -> None:
+    """Write rows of one dataset and method as CSV; without pandas, most of a short job's time."""
+    with atomic_path(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**names, **row} for row in rows)

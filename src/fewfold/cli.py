@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from fewfold.exceptions import FewfoldError
+from fewfold.plain_text import printable
 
 app = typer.Typer(
     add_completion=False,
@@ -30,11 +31,16 @@ Profile = Annotated[str | None, typer.Option(help="Profile under workflow/profil
 ALL_CORES = os.cpu_count() or 1
 
 
+def say(text: str) -> None:
+    """Print a line; characters of a file that steer a terminal are shown, not sent to it."""
+    typer.echo(printable(text))
+
+
 def _finish(folder: Path | None, ran: int):
     report = (folder or Path()) / "results/report/index.html"
     if not ran:
-        typer.echo("Nothing to do: everything is up to date.")
-    typer.echo(f"Report: {report}")
+        say("Nothing to do: everything is up to date.")
+    say(f"Report: {report}")
 
 
 @app.command()
@@ -48,9 +54,7 @@ def run(
     from fewfold.runner import run_snakemake
 
     files = [f.resolve() for f in configfile or ()]
-    ran = run_snakemake(
-        cores=cores, configfiles=files, directory=out, profile=profile, echo=typer.echo
-    )
+    ran = run_snakemake(cores=cores, configfiles=files, directory=out, profile=profile, echo=say)
     _finish(out, ran)
 
 
@@ -63,8 +67,8 @@ def report(configfile: ConfigFiles = None, out: Directory = None):
         cores=1,
         configfiles=[f.resolve() for f in configfile or ()],
         directory=out,
-        extra=["--forcerun", "make_report"],
-        echo=typer.echo,
+        forcerun=["make_report"],
+        echo=say,
     )
     _finish(out, 1)
 
@@ -96,7 +100,7 @@ def reproduce(
 
     if key is None:
         for line in overview():
-            typer.echo(line)
+            say(line)
         return
     run_paper(
         key,
@@ -106,7 +110,7 @@ def reproduce(
         table_only=table_only,
         commit_table=commit_table,
         out=out,
-        echo=typer.echo,
+        echo=say,
     )
 
 
@@ -162,6 +166,10 @@ def label(
     abstain: Annotated[
         float | None, typer.Option(help="Leave labels empty that are less sure than this.")
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option("--spreadsheet-safe", help="Guard texts that look like formulas."),
+    ] = False,
     keep_spellings: Annotated[
         bool, typer.Option("--keep-spellings", help="Names that differ in case are two classes.")
     ] = False,
@@ -186,11 +194,12 @@ def label(
         expand=expand or (),
         scale=scale,
         abstain=abstain,
+        spreadsheet_safe=spreadsheet_safe,
         keep_spellings=keep_spellings,
         cores=cores,
         profile=profile,
         seed=seed,
-        echo=typer.echo,
+        echo=say,
     )
 
 
@@ -202,11 +211,15 @@ def predict(
     abstain: Annotated[
         float | None, typer.Option(help="Leave labels empty that are less sure than this.")
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option("--spreadsheet-safe", help="Guard texts that look like formulas."),
+    ] = False,
 ):
     """Label the rows of a new file with a model file."""
     from fewfold.labelling import predict as predict_file
 
-    predict_file(model, file, out, abstain=abstain, echo=typer.echo)
+    predict_file(model, file, out, abstain=abstain, spreadsheet_safe=spreadsheet_safe, echo=say)
 
 
 @app.command()
@@ -216,28 +229,43 @@ def doctor(
     plan: Annotated[
         list[Path] | None, typer.Option(help="A config: say what it would take here, run nothing.")
     ] = None,
+    verify: Annotated[
+        Path | None,
+        typer.Option(help="A run's folder or a cache: compare every file with its digests."),
+    ] = None,
 ):
-    """Check installation, cores, memory, disk and profile; or say what a config would take."""
-    if plan:
-        from fewfold.plan.forecast import show_plan
+    """Check installation, cores, memory, disk and profile; a config's cost; or a folder's files."""
+    if verify:
+        from fewfold.verify import show_verified, verify_folder
 
-        show_plan(plan, out, typer.echo)
+        if show_verified(verify_folder(verify), typer.echo):
+            raise typer.Exit(1)
+        return
+    if plan:
+        from fewfold.config.forecast import show_plan
+
+        show_plan(plan, out, say)
         return
 
     from fewfold.doctor import examine, show
 
     findings = examine(out, profile)
-    show(findings, typer.echo)
+    show(findings, say)
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
 
 
 def main() -> None:
     """Run the command line; a fewfold error is one sentence, not a traceback."""
+    from fewfold.caches import ensure_cache
+    from fewfold.stopping import unignore_signals
+
+    unignore_signals()
     try:
+        ensure_cache()
         app()
     except FewfoldError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(str(error))}", file=sys.stderr)
         sys.exit(1)
 
 

@@ -42,6 +42,8 @@ def examine(folder: Path = Path("."), profile: str | None = None) -> list[Findin
         check_cores(),
         check_memory(),
         check_disk(folder),
+        check_home(),
+        check_compiled(),
         check_mirror(os.environ.get("FEWFOLD_MIRROR")),
         check_cache(),
         check_output_cache(os.environ.get("SNAKEMAKE_OUTPUT_CACHE")),
@@ -122,6 +124,35 @@ def check_disk(folder: Path) -> Finding:
     if free < LOW_DISK_GB * 1e9:
         return Finding("warning", "disk", found, "Free some space, or choose another --out.")
     return Finding("ok", "disk", found)
+
+
+def check_home() -> Finding:
+    """Look whether there is a folder for caches (compiled code, Snakemake's sources)."""
+    from fewfold.caches import cache_home, ensure_cache
+
+    private = ensure_cache()
+    if private is None:
+        return Finding("ok", "caches", str(cache_home()))
+    home = os.environ.get("HOME", "not set")
+    found = f"HOME ({home}) cannot be written to; a private temporary folder is used, {private}"
+    advice = "Each run compiles again. Set XDG_CACHE_HOME to a folder you may write to."
+    return Finding("warning", "caches", found, advice)
+
+
+def check_compiled() -> Finding:
+    """Look whether numba finds a place for compiled code: without one it does not even start."""
+    try:
+        from fewfold.compiled import njit, numba
+
+        njit(cache=True)(_probe)
+    except (ImportError, RuntimeError, OSError) as error:
+        advice = "Set NUMBA_CACHE_DIR to a folder you may write to, or run 'make install'."
+        return Finding("error", "compiled code", " ".join(str(error).split()), advice)
+    return Finding("ok", "compiled code", f"numba {numba.__version__}")
+
+
+def _probe(x):
+    return x
 
 
 def check_mirror(mirror: str | None) -> Finding:

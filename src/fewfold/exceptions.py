@@ -17,11 +17,20 @@ class ConfigError(FewfoldError, ValueError):
 
 
 class ArtifactError(FewfoldError, OSError):
-    """A stage file is missing, damaged, or of another stage or format version."""
+    """A stage file is missing, damaged, or of another stage or format version.
+
+    ``damaged`` is the path of a file that is there but cannot be used; else None.
+    """
+
+    damaged = None
 
 
 class DownloadError(FewfoldError, OSError):
     """A dataset's files could not be obtained, or are not what was expected."""
+
+
+class RunFailed(FewfoldError, RuntimeError):
+    """Snakemake ended with an error; what it said is in the message."""
 
 
 class ConvergenceError(FewfoldError, RuntimeError):

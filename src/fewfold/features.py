@@ -85,11 +85,14 @@ class Splits:
         return np.unique(self.order)
 
 
-def read_splits(path) -> Splits:
-    """Read a file of stage draw_splits."""
+def read_splits(path, n_rows: int | None = None) -> Splits:
+    """Read a file of stage draw_splits; ``n_rows``, if given, is the number of rows it is about."""
     with artifacts.read(path, "draw_splits") as file:
+        order = file["order"]
+        if n_rows is not None:
+            file.check_rows("order", order, n_rows)
         return Splits(
-            file["order"],
+            order,
             file["budgets"].tolist(),
             file.note("evaluate"),
             file.note("protocol"),

@@ -8,8 +8,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.folds import deal_folds
-from fewfold.pairs import nearest_squared, row_blocks, squared_distances
+from fewfold.linalg.distances import nearest_squared, row_blocks, squared_distances
+from fewfold.svm.folds import repeated_folds
 
 # Standard errors within which two bandwidths count as equally good.
 _EQUAL_ERRORS = 0.5
@@ -127,7 +127,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     n_bandwidths : int, default=20
         Bandwidths on the grid.
     n_repeats : int or "auto", default="auto"
-        Deals of the folds: ten for 10 samples, one from 100 on (see `repeats_for`).
+        Repeats of the split: ten for 10 samples, one from 100 on (see `repeats_for`).
     random_state : int, RandomState or None, default=0
         Deals the samples to the folds.
 
@@ -198,7 +198,8 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         if n < 2 or len(self.bandwidths_) == 1:
             self.bandwidth_ = float(self.bandwidths_[0])
             return
-        folds = deal_folds(n, self.n_folds, self.n_repeats, check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        folds = repeated_folds(n, self.n_folds, self.n_repeats, rng)
         self.bandwidth_, self.cv_errors_ = choose_bandwidth(d2, y, self.bandwidths_, folds)
 
     def predict(self, X) -> np.ndarray:

@@ -173,17 +173,31 @@ class KernelMatrix:
         self.kind = joined.note("kind")
         self.n, self.n_new = joined.note("n"), joined.note("n_new")
         self.gamma = joined.note("gamma")
+        self.type = joined.settings.get("type")
         self.is_sparse = joined.note("sparse")
         self._row_numbers = joined["rows"]
         self._starts = joined["tile_starts"]
         tiles = [path.parent / name for name in joined["tiles"]]
         if any(Path(name).is_absolute() or ".." in Path(name).parts for name in joined["tiles"]):
-            joined._fail("names tiles that lie outside of its folder")
+            joined.fail("names tiles that lie outside of its folder")
+        self._check_order(joined)
         self._tiles = [artifacts.read(t, "compute_kernel_tile") for t in tiles]
         for tile, wanted in zip(self._tiles, joined["tile_digests"]):
             if tile.content != wanted:
-                tile._fail("is not the tile that its kernel was joined from")
+                tile.fail("is not the tile that its kernel was joined from")
+            same = (tile.note(key) == joined.note(key) for key in ("kind", "n", "n_new", "sparse"))
+            if not all(same):
+                tile.fail("does not agree with the kernel that it is a tile of")
         joined.close()
+
+    def _check_order(self, joined):
+        """Rows are found by bisection, so they and the starts of tiles must be sorted."""
+        rows, starts = self._row_numbers, self._starts
+        joined.check_rows("rows", rows, self.n)
+        if (np.diff(rows.astype(np.int64)) <= 0).any():
+            joined.fail("names rows out of order or twice")
+        if not len(starts) or starts[0] != 0 or (np.diff(starts.astype(np.int64)) < 0).any():
+            joined.fail("has tiles out of order")
 
     def _read(self, indices):
         indices = np.asarray(indices)

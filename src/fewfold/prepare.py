@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import DataWarning, InputError
+from fewfold.file_schema import LARGEST_NUMBER
 
 SCALES = ("none", "standard", "minmax", "unit", "divide")
 
@@ -70,13 +71,11 @@ class Preparation:
 
 
 def check_finite(X, feature_names=None) -> None:
-    """Raise `InputError` naming the first row and column that is NaN or infinite."""
+    """Raise `InputError` naming the first number that is NaN, infinite or beyond 1e18."""
     values = X.data if sparse.issparse(X) else np.asarray(X)
-    if values.dtype.kind not in "fc" or np.isfinite(values.sum(dtype=np.float64)):
+    if not values.size or _all_in_range(values):
         return
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
+    bad = ~(np.abs(values.astype(np.float64)) <= LARGEST_NUMBER)
     if sparse.issparse(X):
         rows, columns = (i[bad] for i in sparse.coo_array(X).coords)
     else:
@@ -84,11 +83,17 @@ def check_finite(X, feature_names=None) -> None:
     row, column = int(rows[0]), int(columns[0])
     name = f" ({feature_names[column]})" if feature_names else ""
     found = values[bad].ravel()[0]
+    fault = f"larger than {LARGEST_NUMBER:.0e}" if np.isfinite(found) else "NaN or infinite"
     raise InputError(
-        f"{len(rows)} values are NaN or infinite; the first is {found} in row {row}, "
-        f"column {column}{name}, counted from 0. Allowed are finite numbers: fill in or drop "
-        "these rows or columns."
+        f"{len(rows)} values are {fault}; the first is {found} in row {row}, column "
+        f"{column}{name}, counted from 0. Allowed are finite numbers up to {LARGEST_NUMBER:.0e}: "
+        "fill in, rescale or drop these rows or columns."
     )
+
+
+def _all_in_range(values):
+    low, high = float(values.min()), float(values.max())  # NaN if there is one
+    return -LARGEST_NUMBER <= low and high <= LARGEST_NUMBER
 
 
 def count_oddities(X) -> dict:

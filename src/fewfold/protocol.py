@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 
 from fewfold.exceptions import InputError
+from fewfold.labels import known_mask
 
 DRAWS = ("random", "stratified", "balanced", "disjoint", "given")
 EVALUATED = ("unlabeled", "test")
@@ -111,7 +112,7 @@ def make_draws(y, *, draw, budgets, trials, seed, dataset, test_mask=None, label
     """
     if draw not in DRAWS:
         raise InputError(f"draw={draw!r} is unknown. Choose one of {', '.join(DRAWS)}.")
-    known = y >= 0 if y.dtype.kind in "iu" else ~np.isnan(y)
+    known = known_mask(y)
     if draw == "given":
         return _given(label_splits, budgets, trials, dataset)
     eligible = np.flatnonzero(known if test_mask is None else known & ~test_mask)
@@ -177,7 +178,7 @@ def evaluated_rows(y, labeled, *, evaluate: str = "unlabeled", test_mask=None) -
     """Return the rows whose prediction counts: with known truth, and not labelled in this draw."""
     if evaluate not in EVALUATED:
         raise InputError(f"evaluate={evaluate!r} is unknown. Choose one of {', '.join(EVALUATED)}.")
-    mask = y >= 0 if y.dtype.kind in "iu" else ~np.isnan(y)
+    mask = known_mask(y)
     mask = mask.copy()
     mask[labeled] = False
     if evaluate == "test":

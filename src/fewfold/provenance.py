@@ -73,8 +73,10 @@ def _reachable(modules, leave_out=()):
 @cache
 def _file_of(name):
     """The file of a module, or None. Looked up, not imported: imports would take seconds."""
-    steps = name.split(".")[1:]
-    for folder in fewfold.__path__:
+    root, *steps = name.split(".")
+    # A method may live in a package of its own; it is found as imports are, on the path.
+    roots = fewfold.__path__ if root == PACKAGE else [Path(folder, root) for folder in sys.path]
+    for folder in roots:
         place = Path(folder, *steps)
         for path in (place / "__init__.py", place.with_suffix(".py")):
             if path.is_file():
@@ -94,11 +96,13 @@ def _source(name):
 def _facts(name):
     """Digest and imports of a module: parsed once per source text, then remembered on disk."""
     text, origin = _source(name)
-    key = hashlib.sha256(text.encode()).hexdigest()
+    root = name.split(".")[0]
+    key = hashlib.sha256(f"{root}\0{text}".encode()).hexdigest()
     remembered = _remembered()
     if key not in remembered:
         tree = ast.parse(text, origin)
-        names = _names_imported(tree)  # before the digest, which takes docstrings out of the tree
+        # Before the digest, which takes docstrings out of the tree.
+        names = _names_imported(tree, (PACKAGE, root))
         remembered[key] = {"digest": _tree_digest(tree), "imports": names}
         _learned.add(key)
     return remembered[key]
@@ -118,7 +122,7 @@ def _imports(name):
     return _modules_among(_facts(name)["imports"])
 
 
-def _names_imported(tree):
+def _names_imported(tree, roots=(PACKAGE,)):
     """What a module imports: pairs of a module and, for ``from``, the name taken from it."""
     found = set()
     for node in ast.walk(tree):
@@ -126,7 +130,7 @@ def _names_imported(tree):
             found.update((a.name, "") for a in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.update((node.module, alias.name) for alias in node.names)
-    return sorted(list(x) for x in found if x[0].split(".")[0] == PACKAGE)
+    return sorted(list(x) for x in found if x[0].split(".")[0] in roots)
 
 
 def _modules_among(names):
@@ -136,7 +140,7 @@ def _modules_among(names):
         full = f"{module}.{name}"
         found.add(full if name and _file_of(full) is not None else module)
     # The root package holds the version and lazy names only: it never changes a result.
-    return tuple(sorted(n for n in found if n.startswith(PACKAGE + ".")))
+    return tuple(sorted(n for n in found if n != PACKAGE))
 
 
 # Parsing the library took a third of the time in which Snakemake starts, and a job on a cluster

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
-from fewfold.exceptions import ConfigError, FewfoldError
+from fewfold.config.reading import read_config
+from fewfold.exceptions import ConfigError, RunFailed
+from fewfold.outputs import RUN_OUTPUTS, refuse_overwriting, run_directory
+from fewfold.run_folder import clear_stale_locks, only_run, remove_dead_parts, set_aside
+from fewfold.stages import read_notes
+from fewfold.stopping import CLUSTER_GRACE_S, GRACE_S, MARK, heeding_signals, new_mark, stop
+from fewfold.unfinished import missing_outputs
 
 _STEPS = re.compile(r"^(\d+) of (\d+) steps")
 _MESSAGE = re.compile(r"^Job \d+: (.*)")
@@ -21,14 +26,11 @@ _FAILED_RULE = re.compile(r"^Error in rule (\w+):")
 _EXCEPTION = re.compile(
     r"^(?!WorkflowError|CalledProcessError|RuleException)[\w.]*(Error|Exception): "
 )
+# The names of its errors, at the top of a paragraph; what follows says why.
+_HEADING = re.compile(r"^\w+(Error|Exception)( in (rule|file|line) .*)?:$")
+_ONLY_THAT = "At least one job did not complete successfully."
+_DISK_FULL = "No space left on device"
 _TOTAL = re.compile(r"^total\s+(\d+)")
-# What fewfold.artifacts says of a stage file that cannot be used.
-_UNUSABLE = re.compile(r"^(.*?\.h5) .*Delete it and run again: rule \w+ makes it anew\.$")
-_PART = re.compile(r"^\..*\.(\d+)\.part$")
-
-
-class RunFailed(FewfoldError, RuntimeError):
-    """Snakemake ended with an error; what it said is in the message."""
 
 
 def project_root() -> Path:
@@ -44,109 +46,10 @@ def project_root() -> Path:
     )
 
 
-@contextmanager
-def only_run(directory: Path):
-    """Hold the directory's run lock; a lock left by a killed run does not count.
-
-    The kernel drops the lock when its process ends, however it ends, so Snakemake's own lock
-    files can be told to be stale.
-    """
-    folder = directory / ".snakemake"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / "fewfold.lock", "a+")
-    except OSError as error:
-        raise RunFailed(
-            f"Cannot write into {directory}: {error.strerror}. Choose a folder you may write to, "
-            "or free some space."
-        ) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
-            raise RunFailed(
-                f"Another fewfold run (process {owner}) is at work in {directory}. "
-                "Wait for it to end, or stop it, and try again."
-            ) from error
-        other = _foreign_snakemake(directory)
-        if other:
-            raise RunFailed(
-                f"Snakemake (process {other}) is at work in {directory}. Wait for it to end, or "
-                "stop it, and try again."
-            )
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        yield _clear_stale_locks(folder)
-
-
-def _foreign_snakemake(directory):
-    """Return the pid of a Snakemake that works in the directory, or None."""
-    if not any((directory / ".snakemake/locks").glob("*.lock")):
-        return None
-    import psutil
-
-    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
-        words = process.info["cmdline"] or []
-        if process.info["pid"] != os.getpid() and any("snakemake" in w for w in words[:3]):
-            if process.info["cwd"] and Path(process.info["cwd"]) == directory.resolve():
-                return process.info["pid"]
-    return None
-
-
-def _clear_stale_locks(folder):
-    stale = list((folder / "locks").glob("*.lock"))
-    for path in stale:
-        path.unlink(missing_ok=True)
-    return len(stale)
-
-
-def remove_dead_parts(directory: Path) -> int:
-    """Remove the unfinished files of jobs of this machine that were killed; return how many.
-
-    Their names hold the number of the process that wrote them; those of living ones stay.
-    """
-    import psutil
-
-    dead = [
-        path
-        for path in (directory / "results").rglob(".*.part")
-        if (match := _PART.match(path.name)) and not psutil.pid_exists(int(match[1]))
-    ]
-    for path in dead:
-        path.unlink(missing_ok=True)
-    return len(dead)
-
-
-def set_aside(directory: Path, errors: list[str]) -> list[Path]:
-    """Rename stage files that a job found damaged, so that the next run makes them anew.
-
-    Only files below ``results`` are touched, and a damaged file in the cache between runs that
-    they link to. Nothing is deleted.
-    """
-    moved = []
-    results = Path(os.path.abspath(directory / "results"))
-    for error in errors:
-        match = _UNUSABLE.match(error)
-        path = Path(os.path.abspath(directory / match[1])) if match else None
-        if path is None or not path.is_relative_to(results) or not os.path.lexists(path):
-            continue
-        if path.is_symlink():
-            cached = path.resolve()
-            cache = os.environ.get("SNAKEMAKE_OUTPUT_CACHE")
-            if cache and cached.is_relative_to(Path(cache).resolve()):
-                os.replace(cached, f"{cached}.damaged")
-            path.unlink()
-        else:
-            os.replace(path, f"{path}.damaged")
-        moved.append(path)
-    return moved
-
-
-def snakemake_command(*, cores, configfiles=(), directory=None, profile=None, targets=(), extra=()):
-    """Return the command line of a run."""
+def snakemake_command(
+    *, cores, configfiles=(), directory=None, profile=None, targets=(), forcerun=()
+) -> list[str]:
+    """Return the command line of a run; ``forcerun`` are rules and files to make in any case."""
     root = project_root()
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
     if cores is not None:
@@ -167,8 +70,10 @@ def snakemake_command(*, cores, configfiles=(), directory=None, profile=None, ta
         command += ["--directory", str(directory)]
     if configfiles:
         command += ["--configfile", *map(str, configfiles)]
+    if forcerun:
+        command += ["--forcerun", *forcerun]
     # "--" ends the lists of values: a target is never taken for a config file.
-    return [*command, *extra, *(["--", *targets] if targets else [])]
+    return [*command, *(["--", *targets] if targets else [])]
 
 
 class _Watcher:
@@ -204,6 +109,8 @@ class _Watcher:
         """The most useful words about why a run failed."""
         if self.errors:
             return "; ".join(self.errors)
+        if any(_DISK_FULL in line for line in self.lines):
+            return f"{_DISK_FULL}. Free some, or choose another --out."
         config = [line for line in self.lines if "ConfigError" in line or "config:" in line]
         if config:
             text = config[-1]
@@ -211,65 +118,112 @@ class _Watcher:
         rules = [m[1] for line in self.lines if (m := _FAILED_RULE.match(line.strip()))]
         raised = [line.strip() for line in self.lines if _EXCEPTION.match(line.strip())]
         words = [f"rule {rules[0]} failed"] if rules else []
-        words += raised[:1]
-        return (": ".join(words) or (self.lines or ["no output"])[-1].strip()) + "."
+        words += raised[:1] or self._of_snakemake()
+        words = ": ".join(words) or next(
+            (w for w in reversed(self.lines) if w.strip()), "no output"
+        )
+        return words.strip().rstrip(".") + "."
 
-
-def _what_next(folder, errors):
-    moved = set_aside(folder, errors)
-    if moved and len(moved) == len(errors):
-        names = ", ".join(path.name for path in moved)
-        return f"That was set aside ({names}.damaged): the same command makes it anew and goes on."
-    return "What was finished stays; run again after mending it."
-
-
-def _interrupt(number, frame):
-    raise KeyboardInterrupt
+    def _of_snakemake(self):
+        """What stands below Snakemake's own headings, such as "WorkflowError in rule x:"."""
+        for number, line in enumerate(self.lines):
+            if _HEADING.match(line.strip()):
+                below = [text.strip() for text in self.lines[number + 1 : number + 6]]
+                below = list(takewhile(lambda text: text and not _HEADING.match(text), below))
+                if below and below[0] != _ONLY_THAT:
+                    return [" ".join(below)]
+        return []
 
 
 def run_snakemake(*, directory=None, echo=print, **options) -> int:
     """Run the workflow and return the number of jobs that ran.
+
+    Options are those of `snakemake_command`.
 
     Raises
     ------
     RunFailed
         With the failing job's own words. What was finished before stays.
     """
-    folder = Path(directory or Path.cwd())
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = run_directory(directory or Path.cwd())
+    refuse_overwriting([folder / name for name in RUN_OUTPUTS], options.get("configfiles", ()))
     with only_run(folder) as stale:
-        if stale:
-            echo("A run before this one was killed; going on where it stopped.")
-        if options.get("profile") is None:  # jobs of a cluster may still be at work elsewhere
-            remove_dead_parts(folder)
-        command = snakemake_command(directory=directory, **options)
-        watcher = _Watcher(echo)
+        return run_locked(folder, stale, echo=echo, **options)
+
+
+def run_locked(folder: Path, stale: int, *, echo=print, **options) -> int:
+    """Run the workflow in a folder whose lock (`fewfold.run_folder.only_run`) is held.
+
+    Parameters
+    ----------
+    folder : Path
+    stale : int
+        What the lock yielded: locks that a killed run left.
+    echo : callable
+        Called with progress messages.
+    **options
+        Those of `snakemake_command`.
+    """
+    for file in options.get("configfiles", ()):
+        read_config(file)  # says in one sentence what Snakemake would say in a traceback
+    if stale:
+        echo("A run before this one was killed; resuming where it stopped.")
+    local = options.get("profile") in (None, "default")
+    if local:  # jobs of a cluster may still be at work elsewhere
+        remove_dead_parts(folder)
+    for note in (folder / "logs").rglob("*.error.json"):  # of an earlier run
+        note.unlink(missing_ok=True)
+    force = [*options.pop("forcerun", ()), *missing_outputs(folder)]
+    command = snakemake_command(directory=folder, forcerun=force, **options)
+    watcher = _Watcher(echo)
+    with heeding_signals():
+        code = _watch(command, folder, watcher, local=local)
+    if code:
+        raise RunFailed(_why(folder, watcher))
+    return watcher.total
+
+
+def _watch(command, folder, watcher, *, local):
+    """Run a command to its end; a signal stops all that it started."""
+    mark = new_mark()
+    try:
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            env={**os.environ, MARK: mark},
         )
-        before = signal.signal(signal.SIGTERM, _interrupt)
         try:
             for line in process.stdout:
                 watcher.feed(line)
-            code = process.wait()
-        except KeyboardInterrupt:
-            # Snakemake then stops its jobs and removes what they left unfinished.
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            raise RunFailed(
-                "Stopped. What was finished stays; the same command goes on from here."
-            ) from None
-        finally:
-            signal.signal(signal.SIGTERM, before)
-    if code:
-        log = folder / ".snakemake/fewfold-last.log"
-        log.write_text("\n".join(watcher.lines) + "\n", encoding="utf-8")
+            return process.wait()
+        except BaseException:
+            stop(process, mark, GRACE_S if local else CLUSTER_GRACE_S)
+            raise
+    except KeyboardInterrupt:
+        clear_stale_locks(folder)
+        if local:
+            remove_dead_parts(folder)
         raise RunFailed(
-            f"The run did not finish: {watcher.reason()} {_what_next(folder, watcher.errors)} "
-            f"Everything Snakemake said is in {log}, each job's log under logs/."
-        )
-    return watcher.total
+            "Stopped. What was finished stays; the same command resumes from here."
+        ) from None
+
+
+def _why(folder, watcher):
+    """One message about a failed run: the reason, what to do, where the logs are."""
+    log = folder / ".snakemake/fewfold-last.log"
+    with suppress(OSError):  # the disk may be full
+        log.write_text("\n".join(watcher.lines) + "\n", encoding="utf-8")
+    damaged = [note["damaged"] for note in read_notes(folder / "logs") if note["damaged"]]
+    moved = set_aside(folder, damaged)
+    if moved and len(moved) == len(watcher.errors):
+        names = ", ".join(path.name for path in moved)
+        advice = f"That was set aside ({names}.damaged): the same command makes it again."
+    else:
+        advice = "What was finished stays; run again after fixing it."
+    return (
+        f"The run did not finish: {watcher.reason()} {advice} "
+        f"Everything Snakemake said is in {log}, each job's log under logs/."
+    )

@@ -29,18 +29,15 @@ SMALL = {
 
 
 def table(path, broken):
-    """A file of two classes, in which one value may be infinite."""
-    rng = np.random.default_rng(0)
-    rows = [f"{a:.4f},{b:.4f},{'right' if a > 0 else 'left'}" for a, b in rng.normal(size=(60, 2))]
-    if broken:
-        rows[30] = "0.5,inf,right"
-    else:
-        rows[30] = "0.5,0.5,right"
-    path.write_text("a,b,side\n" + "\n".join(rows) + "\n")
+    """A file of two classes, in which one value may be infinite: an array, which no plan reads."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "right", "left")
+    X[30], y[30] = [0.5, np.inf if broken else 0.5], "right"
+    np.savez(path, X=X, y=y)
 
 
 def troubled_config(path):
-    failing = {"source": "file", "options": {"path": str(path), "target": "side"}}
+    failing = {"source": "file", "options": {"path": str(path)}}
     return {
         "run": {
             "datasets": [*TROUBLES, "failing"], "methods": ["knn"],
@@ -75,7 +72,7 @@ def cancel_and_lose(cluster):
 def runs(slurm, code, tmp_path_factory):
     """Both runs on the cluster, and the same on this machine alone."""
     base = tmp_path_factory.mktemp("cluster")
-    file, mended = base / "table.csv", base / "mended.csv"
+    file, mended = base / "table.npz", base / "mended.npz"
     table(file, broken=True)
     table(mended, broken=False)
     troubled = Cluster(base / "troubled", code, slurm, troubled_config(file))
@@ -128,7 +125,7 @@ def test_tiles_of_one_kernel_run_on_both_nodes(runs):
 @pytest.mark.parametrize("dataset", TROUBLES)
 def test_cancelled_lost_and_too_slow_jobs_are_tried_again(runs, dataset):
     cluster = runs["troubled"]
-    assert (cluster.folder / f"results/{dataset}/methods/knn/metrics.csv").exists()
+    assert list((cluster.folder / f"results/{dataset}/methods/knn").glob("trials_*.csv"))
     assert "Trying to restart job" in cluster.said()
 
 

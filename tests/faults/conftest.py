@@ -47,11 +47,11 @@ class Sandbox:
         faults = {"PYTHONPATH": path, "FEWFOLD_FAULTS": str(self.faults), "OMP_NUM_THREADS": "1"}
         return clean | faults | self.more_environment
 
-    def start(self):
+    def start(self, prepare=heed_interrupts):
         return subprocess.Popen(
             self.command, env=self.environment, cwd=self.code, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=heed_interrupts,
+            preexec_fn=prepare,
         )  # fmt: skip
 
     def run(self, timeout=600):

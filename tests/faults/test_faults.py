@@ -14,8 +14,7 @@ from _mounting import mounted
 STAGES = [
     "fetch_dataset", "prepare_features", "prepare_labels", "draw_splits", "search_neighbors",
     "build_graph", "extend_graph", "fit_manifold", "encode_points", "compute_kernel_tile",
-    "join_kernel", "make_copies", "train_method", "evaluate_method", "collect_metrics", "draw_map",
-    "draw_figures", "make_report",
+    "join_kernel", "make_copies", "train_method", "collect_metrics", "draw_map", "make_report",
 ]  # fmt: skip
 
 
@@ -52,12 +51,12 @@ def test_snakemake_itself_killed_alone_and_with_everything(sandbox, undisturbed)
     sandbox.wait_for("results/tiny/graphs/*/neighbors_*.h5", process)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.stdout.readline() == (
-        "A run before this one was killed; going on where it stopped.\n"
+        "A run before this one was killed; resuming where it stopped.\n"
     )
     process.wait()
 
     said = sandbox.completes()
-    assert said.splitlines()[0] == "A run before this one was killed; going on where it stopped."
+    assert said.splitlines()[0] == "A run before this one was killed; resuming where it stopped."
     assert sandbox.tables() == undisturbed.tables()
 
 
@@ -66,8 +65,31 @@ def test_interrupted_by_a_person(sandbox, undisturbed):
     sandbox.wait_for("results/tiny/labels.h5", process)
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=300)
-    assert "the same command goes on from here" in said
+    assert "the same command resumes from here" in said
     assert "Traceback" not in said
+    assert "was killed" not in sandbox.completes()
+    assert sandbox.tables() == undisturbed.tables()
+
+
+def ignore_interrupts():
+    """As in a child of a script's background job."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_by_a_signal_that_was_inherited_as_ignored(sandbox, undisturbed, number):
+    """Only fewfold gets the signal, and the job at work ignores it, for an hour."""
+    sandbox.fault("prepare_features", "deaf 3600")
+    process = sandbox.start(ignore_interrupts)
+    sandbox.wait_for("faults/prepare_features.deaf", process)
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) >= 2
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=300)  # not the hour that the job would take
+    assert process.returncode == 1 and "the same command resumes from here" in said
+    assert "Traceback" not in said
+    assert [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE] == []
     assert "was killed" not in sandbox.completes()
     assert sandbox.tables() == undisturbed.tables()
 
@@ -147,7 +169,7 @@ def lost(sandbox, *paths, method):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_damaged_file_is_named_set_aside_and_made_anew(finished, undisturbed, name):
+def test_damaged_file_is_named_set_aside_and_made_again(finished, undisturbed, name):
     damage, file, reader, method, words = CASES[name]
     base = finished.folder / "results/tiny"
     lost(finished, reader, method=method)
@@ -155,7 +177,7 @@ def test_damaged_file_is_named_set_aside_and_made_anew(finished, undisturbed, na
     failed = finished.run()
     assert failed.returncode == 1, failed.stdout
     assert f"{file} {words}" in failed.stdout
-    assert "the same command makes it anew" in failed.stdout
+    assert "the same command makes it again" in failed.stdout
     finished.completes()
     assert (base / f"{file}.damaged").exists() and (base / file).exists()
     assert finished.tables() == undisturbed.tables()
@@ -172,7 +194,7 @@ def test_full_disk_during_a_kernel_write(sandbox, undisturbed):
         assert "error: Could not write results/tiny/kernels/rbf/tile_" in failed.stdout
         assert "No space left on device. Nothing was left half-written." in failed.stdout
         assert len(list(small.rglob("*.h5"))) < 2 and not list(small.rglob(".*.part"))
-        assert (sandbox.folder / "results/tiny/methods/eigenbasis/metrics.csv").exists()
+        assert (sandbox.folder / "results/tiny/methods/eigenbasis/trials_0_2.csv").exists()
         subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)  # space is freed
         sandbox.completes()
         assert sandbox.tables() == undisturbed.tables()
@@ -188,7 +210,7 @@ def test_read_only_results(finished, undisturbed):
         subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
         failed = finished.run()
         assert failed.returncode == 1
-        assert f"Cannot write into {folder}: Read-only file system" in failed.stdout
+        assert f"--out {folder}: you may not write into this folder" in failed.stdout
         assert len(failed.stdout.splitlines()) == 1
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
@@ -200,7 +222,7 @@ def test_only_the_results_below_are_read_only(finished, undisturbed):
     """The folder of the run can be written to, a dataset's results cannot."""
     base = finished.folder / "results/tiny"
     (base / "methods/eigenbasis/trials_0_2.h5").unlink()
-    (base / "methods/eigenbasis/metrics.csv").unlink()
+    (base / "methods/eigenbasis/trials_0_2.csv").unlink()
     (finished.folder / "results/metrics.csv").unlink()
     mounted("--bind", base, base, needs="a read-only folder")
     try:

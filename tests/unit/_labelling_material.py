@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fewfold.diffusion import diffuse
 from fewfold.features import Features, Labels
 from fewfold.graph.build import build_graph
 from fewfold.labelling.finishing import Material
 from fewfold.labelling.results import answer_classes
+from fewfold.methods.diffusion.estimator import diffuse
 
 HOSTILE = "</script><b>x</b>"
 

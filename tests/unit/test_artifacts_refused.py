@@ -13,13 +13,13 @@ from fewfold.exceptions import ArtifactError
 
 
 def test_missing(tmp_path):
-    with pytest.raises(ArtifactError, match="is missing. Rule demo makes it"):
+    with pytest.raises(ArtifactError, match="is missing. Run again: rule demo makes it"):
         read(tmp_path / "none.h5", STAGE)
 
 
 def test_not_hdf5(tmp_path):
     (tmp_path / "a.h5").write_text("hello")
-    with pytest.raises(ArtifactError, match="not a whole HDF5 file.*rule demo makes it anew"):
+    with pytest.raises(ArtifactError, match="not a whole HDF5 file.*rule demo makes it again"):
         read(tmp_path / "a.h5", STAGE)
     (tmp_path / "folder.h5").mkdir()
     with pytest.raises(ArtifactError, match="not a whole HDF5 file"):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fewfold.atlas import AtlasSettings, fit_atlas
-from fewfold.atlas.description import (
+from fewfold.exceptions import InputError
+from fewfold.methods.atlas.description import (
     chart_images,
     chart_segments,
     describe_charts,
@@ -13,7 +13,8 @@ from fewfold.atlas.description import (
     member_images,
     plane_example,
 )
-from fewfold.exceptions import InputError
+from fewfold.methods.atlas.fitting import fit_atlas
+from fewfold.methods.atlas.settings import AtlasSettings
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def test_energy_curve_and_plane_examples(blobs):
 
 
 def test_figures_hold_what_they_should():
-    from fewfold.report.atlas_figures import chart_figure, plane_figure
+    from fewfold.methods.atlas.figures import chart_figure, plane_figure
 
     figure = plane_figure((0.05, 5.0), n=120)
     assert len(figure.axes) == 4

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from fewfold.atlas.charts import fit_charts, reconstruction_errors
-from fewfold.atlas.energy import Neighborhoods, energy_around, memberships, total_energy
-from fewfold.atlas.expansion import expansion_move, removal_move
-from fewfold.atlas.fitting import assign_points
-from fewfold.atlas.settings import AtlasSettings
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.methods.atlas.charts import fit_charts, reconstruction_errors
+from fewfold.methods.atlas.energy import Neighborhoods, energy_around, memberships, total_energy
+from fewfold.methods.atlas.expansion import expansion_move, removal_move
+from fewfold.methods.atlas.fitting import assign_points
+from fewfold.methods.atlas.settings import AtlasSettings
 
 
 def problem(seed, n=8, m=3, k=2):

@@ -1,13 +1,18 @@
 """`Atlas` and `AtlasSVC`: scikit-learn's checks, degenerate input, seeds, learning."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
-from fewfold.atlas import Atlas, AtlasSettings, AtlasSVC, fit_atlas
-from fewfold.atlas.fitting import KINDS
 from fewfold.exceptions import InputError
+from fewfold.methods.atlas.estimator import AtlasSVC
+from fewfold.methods.atlas.fitting import KINDS, fit_atlas
+from fewfold.methods.atlas.model import Atlas
+from fewfold.methods.atlas.settings import AtlasSettings
+from fewfold.methods.base import ManifoldModel
 
 
 def rings(n=300, seed=0):
@@ -112,17 +117,17 @@ def test_three_classes_and_cross_validated_scales():
 
 
 def test_large_kernels_are_built_pair_by_pair(monkeypatch):
-    import fewfold.kernel_machines as svm
+    import fewfold.svm.kernel_svm as svm
 
     X, truth = rings(200)
     truth = truth + 2 * (X[:, 0] > 0)
     whole = AtlasSVC(scheme="pairs", atlas=Atlas(n_dims=1)).fit(X, truth)
     rest = AtlasSVC(atlas=Atlas(n_dims=1)).fit(X, truth)
-    assert rest.learner_.machine.pairs[:, 1].tolist() == [-1] * 4
+    assert rest.learner_.svm.pairs[:, 1].tolist() == [-1] * 4
     assert np.mean(rest.predict(X) == whole.predict(X)) > 0.95
     monkeypatch.setattr(svm, "_WHOLE", 10)
     pairs = AtlasSVC(scheme="pairs", atlas=Atlas(n_dims=1)).fit(X, truth)
-    assert pairs.learner_.machine.pairs.tolist()[0] == [0, 1]
+    assert pairs.learner_.svm.pairs.tolist()[0] == [0, 1]
     # Rows come in another order, and the solver stops within 1e-3 of the optimum.
     assert np.allclose(whole.predict_proba(X), pairs.predict_proba(X), atol=5e-3)
     assert np.array_equal(whole.predict(X), pairs.predict(X))
@@ -131,11 +136,11 @@ def test_large_kernels_are_built_pair_by_pair(monkeypatch):
 def test_prefitted_atlas_and_sparse_rows():
     X, truth = rings()
     atlas = fit_atlas(X, AtlasSettings(n_dims=1))
-    dense = AtlasSVC(atlas=atlas).fit(X, truth)
-    thin = AtlasSVC(atlas=atlas).fit(sparse.csr_array(X), truth)
+    dense = AtlasSVC().fit(X, truth, manifold=ManifoldModel(atlas))
+    thin = AtlasSVC().fit(sparse.csr_array(X), truth, manifold=ManifoldModel(atlas))
     assert np.allclose(dense.predict_proba(X), thin.predict_proba(sparse.csr_array(X)), atol=1e-5)
     with pytest.raises(InputError, match="same rows"):
-        AtlasSVC(atlas=atlas).fit(X[:100], truth[:100])
+        AtlasSVC().fit(X[:100], truth[:100], manifold=ManifoldModel(atlas))
 
 
 def test_more_features_than_kept_are_reduced():
@@ -181,15 +186,16 @@ def test_neighbours_of_other_rows_are_refused():
 
 
 def test_finer_atlas_kernel_and_features_are_means_over_both():
-    from fewfold.atlas import atlas_kernel_rows, encode
-    from fewfold.atlas.arrays import finer_part
+    from fewfold.methods.atlas.arrays import finer_part
+    from fewfold.methods.atlas.encoding import encode
+    from fewfold.methods.atlas.kernels import atlas_kernel_rows
 
     X, truth = rings(150)
     atlas = fit_atlas(X, AtlasSettings(n_dims=1, mdl=0.5, finer=0.1))
     assert len(atlas["finer_means"]) > len(atlas["means"])
     code = encode(X, atlas, rows=np.arange(150))
     for kernel, kind in (("rbf", "rbf"), ("linear", "affine")):
-        options = AtlasSVC(kernel, atlas=atlas).fit(X, truth).options_
+        options = AtlasSVC(kernel).fit(X, truth, manifold=ManifoldModel(atlas)).options_
         parts = [(code, options), (finer_part(code), options.finer)]
         mean = sum(atlas_kernel_rows(c, c, o.gamma, o.sigma, kind) for c, o in parts) / 2
         assert np.allclose(options.matrix(code, code), mean, atol=1e-5)
@@ -199,3 +205,54 @@ def test_finer_atlas_kernel_and_features_are_means_over_both():
     alone = fit_atlas(X, AtlasSettings(n_dims=1, mdl=0.5, finer=None))
     assert np.array_equal(alone["interior"], atlas["interior"])
     assert not any(name.startswith("finer_") for name in alone)
+
+
+def three_blobs():
+    rng = np.random.default_rng(0)
+    truth = np.arange(240) % 3
+    return rng.normal(0, 0.6, (240, 8)) + 2 * np.eye(8)[truth], truth
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "rbf"},
+        {"kernel": "rbf", "scheme": "pairs", "normalize": False, "assignment": "hard"},
+        {"kernel": "linear"},
+        {"kernel": "quad", "solver": "sgd"},
+        {"kernel": "nearest"},
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("atlas", [{"finer": None, "max_features": 4}, {"mdl_factor": 2.0}])
+def test_plain_state_predicts_the_same(options, n_classes, atlas):
+    X, truth = three_blobs()
+    names = np.array(["ab", "c", "def"])[truth % n_classes]
+    y = np.where(np.arange(240) < 60, names, "")
+    model = AtlasSVC(**options, q=3, atlas=Atlas(n_dims=2, **atlas)).fit(X[:200], y[:200])
+    arrays, notes = model.to_arrays()
+    again = AtlasSVC.from_arrays(arrays, json.loads(json.dumps(notes)))
+    np.testing.assert_array_equal(again.predict_proba(X[200:]), model.predict_proba(X[200:]))
+    np.testing.assert_array_equal(again.predict(X[200:]), model.predict(X[200:]))
+    assert all(isinstance(value, np.ndarray) and value.dtype != object for value in arrays.values())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "change", "words"),
+    [
+        ("rbf", {"charts": np.full((1, 1), 10**6)}, "'charts'"),
+        ("rbf", {"coefficients": None}, "'coefficients' is missing"),
+        ("rbf", {"finer_errors": None}, "'finer_errors' is missing"),
+        ("rbf", {"origin": np.zeros(3)}, "'means' has a size of 8 where 3"),
+        ("linear", {"weights": np.zeros((7, 3))}, "'weights' has a size of 7"),
+        ("nearest", {"codes": None}, "'codes' is missing"),
+    ],
+)
+def test_a_damaged_state_is_refused(kernel, change, words):
+    X, truth = three_blobs()
+    arrays, notes = AtlasSVC(kernel, atlas=Atlas(n_dims=2)).fit(X, truth).to_arrays()
+    if "charts" in change:
+        change = {"charts": np.full_like(arrays["charts"], 10**6)}
+    arrays = {name: change.get(name, value) for name, value in arrays.items()}
+    with pytest.raises(InputError, match=words):
+        AtlasSVC.from_arrays(arrays, notes)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewfold.atlas import AtlasSettings, atlas_kernel_rows, encode, fit_atlas, kernel_scales
-from fewfold.atlas.arrays import charts_of
-from fewfold.atlas.charts import Charts, cheapest, fit_chart, reconstruction_errors
-from fewfold.atlas.encoding import encode_blocks, take_rows
-from fewfold.atlas.features import KERNEL_OF, atlas_features, local_features
-from fewfold.atlas.kernels import KINDS, kernel_diagonal
 from fewfold.exceptions import InputError
+from fewfold.methods.atlas.arrays import charts_of
+from fewfold.methods.atlas.charts import Charts, cheapest, fit_chart, reconstruction_errors
+from fewfold.methods.atlas.encoding import encode, encode_blocks, take_rows
+from fewfold.methods.atlas.features import KERNEL_OF, atlas_features, local_features
+from fewfold.methods.atlas.fitting import fit_atlas
+from fewfold.methods.atlas.kernels import KINDS, atlas_kernel_rows, kernel_diagonal, kernel_scales
+from fewfold.methods.atlas.settings import AtlasSettings
 
 
 @pytest.fixture(scope="module")

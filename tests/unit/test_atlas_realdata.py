@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from fewfold.atlas import AtlasSVC, encode, fit_atlas
-from fewfold.atlas.encoding import take_rows
+from fewfold.methods.atlas.encoding import encode, take_rows
+from fewfold.methods.atlas.estimator import AtlasSVC
+from fewfold.methods.atlas.fitting import fit_atlas
 
 pytestmark = pytest.mark.realdata
 

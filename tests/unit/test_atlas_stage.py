@@ -5,17 +5,17 @@ import pytest
 from sklearn.datasets import load_digits
 
 from fewfold.artifacts import read, writing
-from fewfold.atlas import encoding
-from fewfold.atlas.arrays import finer_part
-from fewfold.atlas.encoding import encode, write_encoding
-from fewfold.atlas.fitting import fit_atlas
-from fewfold.atlas.kernel_stage import AtlasKernel
-from fewfold.atlas.kernels import atlas_kernel_rows
-from fewfold.atlas.stage import fit_manifold
 from fewfold.exceptions import InputError
 from fewfold.features import Features
 from fewfold.graph.build import build_graph
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.methods.atlas import encoding
+from fewfold.methods.atlas.arrays import finer_part
+from fewfold.methods.atlas.encoding import encode, encode_rows
+from fewfold.methods.atlas.fitting import fit_atlas
+from fewfold.methods.atlas.kernel_stage import AtlasKernel
+from fewfold.methods.atlas.kernels import atlas_kernel_rows
+from fewfold.methods.atlas.stage import fit_manifold
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def points(tmp_path_factory):
     rng = np.random.default_rng(0)
     X, X_new = rng.normal(size=(150, 4)), rng.normal(size=(20, 4))
     features = Features(X, X_new, None, None, None, None)
-    atlas, notes = fit_manifold(features, None, {"n_dims": 2, "q": 3}, seed=0)
+    atlas, notes = fit_manifold(features, None, {"n_dims": 2}, seed=0)
     assert notes["n_charts"] == len(atlas["means"])
     path = tmp_path_factory.mktemp("atlas") / "points.h5"
     with writing(path, "encode_points") as out:
@@ -63,8 +63,7 @@ def test_a_file_written_in_blocks_holds_the_encoding(tmp_path, monkeypatch):
     monkeypatch.setattr(encoding, "_BLOCK_ROWS", 64)
     path = tmp_path / "points.h5"
     with writing(path, "encode_points") as out:
-        write_encoding(out, X, atlas, 3, rows=range(150))
-        write_encoding(out, X_new, atlas, 3, suffix="_new")
+        encode_rows(out, Features(X, X_new, None, None, None, None), atlas, q=3)
     whole = encode(X, atlas, 3, rows=range(150))
     new = {f"{name}_new": value for name, value in encode(X_new, atlas, 3).items()}
     with read(path, "encode_points") as file:

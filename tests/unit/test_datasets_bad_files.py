@@ -41,9 +41,19 @@ def table(tmp_path, text, name="table.csv"):
         ("a,species,a\n1,x,2\n", ["'a' occurs 2 times", "columns 1, 3", "rename"]),
         ("a,b,species\n1,2,x\n1,2\n", ["line 3 (row 2)", "2 values found, 3 expected"]),
         ("a,b,species\n1,2,x\n\n1,2,y,z\n", ["line 4 (row 2)", "4 values found"]),
-        ("a,b,species\n1,2,x\n3,wide,y\n", ["row 2 (line 3)", "column 'b'", "'wide'", "number"]),
-        ("a,b,species\n1,2020-01-01,x\n3,,y\n", ["row 1 (line 2)", "column 'b'", "2020-01-01"]),
-        ('a,b,species\n1,2,"x\n"\n3,?,y\n', ["row 2 (line 4)", "column 'b'", "'?'"]),
+        (
+            "a,b,species\n" + "1,2,x\n" * 9 + "3,wide,y\n",
+            ["row 10 (line 11)", "column 'b'", "'wide'", "number", "drop=['b']"],
+        ),
+        (
+            'a,b,species\n1,2,"x\n"\n' + "1,2,x\n" * 8 + "3,wide,y\n",
+            ["row 10 (line 12)", "column 'b'", "'wide'"],
+        ),
+        (
+            "a,b,species\n1,2020-01-01,x\n3,,y\n",
+            ["column 'b' holds dates", "drop=['b']", "expand=['b']"],
+        ),
+        ("a,b,species\n1,2,x\ninf,3,y\n", ["row 2 (line 3)", "column 'a'", "finite"]),
         ("a,species\n1,\n2,\n3,nan\n", ["'species'", "no row is labelled", "3 rows", "Label at"]),
         ("a,species\n1,x\n2,\n3,x\n", ["only one class", "'x'", "2 of 3 rows"]),
         ("a,species\n1,1\n2,-1\n3,1\n", ["only one class", "unlabelled=['']"]),
@@ -77,8 +87,8 @@ def test_text_late_in_a_long_column(tmp_path):
 
 
 def test_very_long_cells(tmp_path):
-    path = table(tmp_path, f"a,y\n1,u\n{'x' * 200_000},v\n")
-    message = refused(path, "row 2", "column 'a'", target="y")
+    path = table(tmp_path, "a,y\n" + "1,u\n" * 9 + f"{'x' * 200_000},v\n")
+    message = refused(path, "row 10", "column 'a'", target="y")
     assert len(message) < 500
     path = table(tmp_path, f"{'x' * 200_000},y\n1,u\n2,v\n")
     assert len(refused(path, "not readable as a table", target="y")) < 500
@@ -118,8 +128,8 @@ def test_parquet(tmp_path):
     whole = tmp_path / "b.parquet"
     pd.DataFrame({"a": [[1], [2]], "y": ["u", "v"]}).to_parquet(whole)
     refused(whole, "column 'a' is of type list", target="y")
-    pd.DataFrame({"a": ["1", "two"], "y": ["u", "v"]}).to_parquet(whole)
-    assert "line" not in refused(whole, "row 2", "column 'a'", "'two'", target="y")
+    pd.DataFrame({"a": [*"123456789", "two"], "y": [*"uv"] * 5}).to_parquet(whole)
+    assert "line" not in refused(whole, "row 10", "column 'a'", "'two'", target="y")
     path.write_bytes(whole.read_bytes()[:-20])
     refused(path, "not a whole Parquet file", target="y")
 
@@ -205,11 +215,11 @@ def test_hdf5(tmp_path):
     with h5py.File(path, "w") as file:
         file.create_dataset("X", (10**9, 10**3), "f8", chunks=(1000, 1000))
         file["y"] = [0, 1, 0]
-    refused(path, "announces 1000000000 x 1000", "the file holds 0")
+    refused(path, "0 of its 1000000 parts were written")
     with h5py.File(path, "w") as file:
         file.create_dataset("X", (10**9, 10**5), "f8", chunks=(1000, 1000), compression="gzip")
         file["y"] = [0, 1, 0]
-    refused(path, "more than this machine's")
+    refused(path, "parts were written")
     with h5py.File(path, "w") as file:
         file["X"] = np.zeros(3, dtype=[("a", "f8"), ("b", "i4")])
         file["g/y"] = [0, 1, 0]
@@ -229,7 +239,7 @@ def test_matrix_market(tmp_path):
     path = table(tmp_path, head + "2 2 999999999999\n1 1 1.0\n", "a.mtx")
     refused(path, "announces 2 x 2 with 999999999999 entries", "cut short", labels=labels)
     path = table(tmp_path, head + "99999999999999 2 1\n1 1 1.0\n", "a.mtx")
-    refused(path, "memory", labels=labels)
+    refused(path, "nearly all rows would be empty", labels=labels)
     path = table(tmp_path, head + "2 2 1\n5 1 1.0\n", "a.mtx")
     refused(path, "not a sound MatrixMarket file", labels=labels)
     path = table(tmp_path, "hello\n", "a.mtx")

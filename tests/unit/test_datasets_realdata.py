@@ -53,7 +53,8 @@ def test_registry_agrees_with_the_mirror():
     manifest = Path(os.environ["FEWFOLD_MIRROR"]) / "MANIFEST.json"
     listed = {r["file"]: r for r in json.loads(manifest.read_text(encoding="utf-8"))}
     files = {f.path: f for e in registry().values() for f in e.files}
-    assert set(listed) == set(files)
+    # A mirror may hold more, such as files that only benchmarks read.
+    assert set(files) <= set(listed)
     for path, file in files.items():
         assert (listed[path]["sha256"], listed[path]["bytes"]) == (file.sha256, file.size)
         held = manifest.parent / path

@@ -9,10 +9,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from fewfold import DiffusionClassifier
 from fewfold.datasets import load
-from fewfold.diffusion import diffuse, extend_labels, fit_predict, image_graph_settings
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph
-from fewfold.spreading import (
+from fewfold.methods.diffusion.estimator import diffuse, extend_labels, image_graph_settings
+from fewfold.methods.diffusion.spreading import (
     class_priors,
     conjugate_gradients,
     match_priors,
@@ -21,7 +21,7 @@ from fewfold.spreading import (
     propagation_scores,
     spreading_scores,
 )
-from fewfold.training import Inputs
+from fewfold.training import Inputs, fit_draw
 
 METHODS = ["poisson", "spreading", "propagation"]
 
@@ -270,8 +270,14 @@ def test_a_graph_object_and_the_adapter_agree_with_the_estimator(digits):
     extension = extend_graph(graph, X[seen], X[~seen])
     inputs = Inputs(X[seen], X[~seen], graph=graph, extension=extension)
     labeled = np.flatnonzero(y[seen] != -1)
-    outcome = fit_predict(
-        inputs, labeled, y[seen][labeled], n_classes=10, seed=0, settings={"method": "poisson"}
+    outcome = fit_draw(
+        "diffusion",
+        inputs,
+        labeled,
+        y[seen][labeled],
+        n_classes=10,
+        seed=0,
+        settings={"method": "poisson"},
     )
     model = DiffusionClassifier(image_shape=(8, 8), n_neighbors=10).fit(X[seen], y[seen])
     on_graph = DiffusionClassifier().fit(graph, y[seen])
@@ -280,8 +286,10 @@ def test_a_graph_object_and_the_adapter_agree_with_the_estimator(digits):
     np.testing.assert_array_equal(outcome.labels_new, model.predict(X[~seen]))
     np.testing.assert_array_equal(on_graph.predict(extension), outcome.labels_new)
     assert outcome.status == "ok" and outcome.proba.shape == (seen.sum(), 10)
-    with pytest.raises(InputError, match="need a graph"):
-        fit_predict(Inputs(X), labeled, y[seen][labeled], n_classes=10, seed=0, settings={})
+    with pytest.raises(InputError, match="needs a graph"):
+        fit_draw(
+            "diffusion", Inputs(X), labeled, y[seen][labeled], n_classes=10, seed=0, settings={}
+        )
 
 
 def test_extension_ignores_neighbours_that_no_label_reaches():
@@ -298,7 +306,7 @@ def test_extension_ignores_neighbours_that_no_label_reaches():
     [
         ({"method": "heat"}, np.eye(4), [0, 1, -1, -1], "Choose one of"),
         ({"method": "spreading", "alpha": 1.0}, np.eye(4), [0, 1, -1, -1], "alpha"),
-        ({}, np.eye(4), [-1, -1, -1, -1], "No labelled"),
+        ({}, np.eye(4), [-1, -1, -1, -1], "No sample is labeled"),
         ({"metric": "precomputed"}, np.ones((3, 2)), [0, 1, -1], "square"),
         ({"metric": "precomputed"}, np.triu(np.ones((3, 3))), [0, 1, -1], "symmetric"),
         ({"image_shape": (3, 3)}, np.eye(4), [0, 1, -1, -1], "image_shape"),

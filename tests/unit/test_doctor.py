@@ -9,7 +9,7 @@ def test_everything_is_looked_at(tmp_path):
     found = doctor.examine(tmp_path)
     assert {f.what for f in found} >= {
         "fewfold", "packages", "workflow", "cores", "memory", "disk", "mirror", "datasets",
-        "cache between runs", "cluster",
+        "cache between runs", "cluster", "caches", "compiled code",
     }  # fmt: skip
     assert all(f.advice for f in found if f.level != "ok")
     lines = []

@@ -9,22 +9,24 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.utils import shuffle as shuffle_rows
 from sklearn.utils.estimator_checks import check_estimator
 
-from fewfold.basis_regression import (
+from fewfold.datasets import load
+from fewfold.exceptions import InputError, LabelWarning
+from fewfold.graph.build import build_graph, extend_graph
+from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.methods.base import ManifoldModel
+from fewfold.methods.eigenbasis.basis import compute_basis
+from fewfold.methods.eigenbasis.estimator import EigenbasisClassifier, EigenbasisModel
+from fewfold.methods.eigenbasis.regression import (
     extend_vectors,
     fit_basis,
     reached_columns,
     response_scale,
-    responses_to_proba,
     signed_targets,
     vector_count,
 )
-from fewfold.datasets import load
-from fewfold.eigenbasis import EigenbasisClassifier, EigenbasisModel, compute_basis, fit_predict
-from fewfold.exceptions import InputError, LabelWarning
-from fewfold.graph.build import build_graph, extend_graph
-from fewfold.graph.neighbors import nearest_neighbors
 from fewfold.prepare import fit_preparation
-from fewfold.training import Inputs
+from fewfold.svm.probability import decisions_to_proba
+from fewfold.training import Inputs, fit_draw
 
 
 def moons(n=400, seed=0, labels=20):
@@ -109,7 +111,7 @@ def test_scale_follows_the_left_out_labels():
     codes = rng.integers(0, 3, 3000)
     F = signed_targets(codes, 3) + rng.standard_normal((3000, 3))
     scale = response_scale(F, codes)
-    proba = responses_to_proba(F, scale)
+    proba = decisions_to_proba(F, scale)
     assert scale == pytest.approx(2.0, rel=0.15)  # exact for unit noise: 2 / variance
     hit = proba.argmax(axis=1) == codes
     assert proba.max(axis=1).mean() == pytest.approx(hit.mean(), abs=0.02)
@@ -249,7 +251,7 @@ def test_precomputed_graphs_give_the_same_answer():
 
 def test_degenerate_labels():
     X, y, _ = moons(60)
-    with pytest.raises(InputError, match="No labelled sample"):
+    with pytest.raises(InputError, match="No sample is labeled"):
         EigenbasisClassifier().fit(X, np.full(60, -1))
     one = EigenbasisClassifier().fit(X, np.where(np.arange(60) < 3, 7, -1))
     assert (one.transduction_ == 7).all() and one.predict(X[:2]).tolist() == [7, 7]
@@ -259,11 +261,14 @@ def test_degenerate_labels():
         EigenbasisClassifier(ridge=-1).fit(X, y)
 
 
+TEN = {"n_classes": 10, "seed": 0}
+
+
 def adapter_inputs(laplacian="random_walk"):
     X, y, truth = digits(labels=200)
     graph = build_graph(X[:1500], n_neighbors=8)
     extension = extend_graph(graph, X[:1500], X[1500:])
-    basis = compute_basis(graph, 200, laplacian) | {"settings": {"laplacian": laplacian}}
+    basis = ManifoldModel(compute_basis(graph, 200, laplacian), {"laplacian": laplacian})
     return X, truth, Inputs(X[:1500], X[1500:], graph=graph, extension=extension, manifold=basis)
 
 
@@ -272,7 +277,9 @@ def test_adapter_equals_estimator(laplacian):
     X, truth, inputs = adapter_inputs(laplacian)
     y = np.r_[truth[:200], np.full(1300, -1)]
     model = EigenbasisClassifier(laplacian=laplacian).fit(X[:1500], y)
-    out = fit_predict(inputs, np.arange(200), truth[:200], n_classes=10, seed=0, settings={})
+    out = fit_draw(
+        "eigenbasis", inputs, np.arange(200), truth[:200], n_classes=10, seed=0, settings={}
+    )
     assert np.mean(out.labels == model.transduction_) > 0.999
     assert np.mean(out.labels_new == model.predict(X[1500:])) > 0.99
     np.testing.assert_allclose(out.proba.sum(axis=1), 1)
@@ -282,14 +289,18 @@ def test_adapter_equals_estimator(laplacian):
 def test_adapter_with_a_class_missing_and_unknown_settings():
     _, truth, inputs = adapter_inputs()
     rows = np.flatnonzero((truth[:1500] != 4) & (np.arange(1500) < 300))
-    out = fit_predict(inputs, rows, truth[rows], n_classes=10, seed=0,
+    out = fit_draw("eigenbasis", inputs, rows, truth[rows], n_classes=10, seed=0,
                       settings={"n_vectors": 0.2, "ridge": "loo"})  # fmt: skip
     assert out.proba.shape == (1500, 10) and (out.proba[:, 4] == 0).all()
     assert 4 not in out.labels
-    with pytest.raises(InputError, match="Unknown eigenbasis settings"):
-        fit_predict(inputs, rows, truth[rows], n_classes=10, seed=0, settings={"ridg": 1})
-    with pytest.raises(InputError, match="needs an eigenbasis manifold"):
-        fit_predict(Inputs(inputs.X), rows, truth[rows], n_classes=10, seed=0, settings={})
+    with pytest.raises(InputError, match="no setting 'ridg'"):
+        fit_draw(
+            "eigenbasis", inputs, rows, truth[rows], n_classes=10, seed=0, settings={"ridg": 1}
+        )
+    with pytest.raises(InputError, match="needs a manifold"):
+        fit_draw(
+            "eigenbasis", Inputs(inputs.X), rows, truth[rows], n_classes=10, seed=0, settings={}
+        )
 
 
 def test_scikit_learn_conventions():
@@ -307,13 +318,13 @@ def test_unlabelled_digits_help_on_mnist():
     X, truth = np.asarray(data.X, np.float32) / 255, data.y
     X = fit_preparation(X, pca=100).transform(X)
     graph = build_graph(X, n_neighbors=8)
-    basis = compute_basis(graph, 20)
+    basis = ManifoldModel(compute_basis(graph, 20))
     ours, nearest = [], []
     for draw in range(5):
         rows = np.random.default_rng(draw).choice(6000, 100, replace=False)
         rest = np.setdiff1d(np.arange(6000), rows)
         inputs = Inputs(X, graph=graph, manifold=basis)
-        out = fit_predict(inputs, rows, truth[rows], n_classes=10, seed=0, settings={})
+        out = fit_draw("eigenbasis", inputs, rows, truth[rows], settings={}, **TEN)
         ours.append(np.mean(out.labels[rest] != truth[rest]))
         found = truth[rows][nearest_neighbors(X[rows], 1, query=X[rest]).indices[:, 0]]
         nearest.append(np.mean(found != truth[rest]))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewfold import eigensolver
-from fewfold._chebyshev import BlockOperator, spectrum_sketch
-from fewfold.eigensolver import laplacian_eigenpairs, smallest_eigenpairs
 from fewfold.exceptions import ConvergenceError, InputError
 from fewfold.graph.build import build_graph
 from fewfold.graph.laplacian import components, laplacian
+from fewfold.linalg import eigensolver
+from fewfold.linalg._chebyshev import BlockOperator, spectrum_sketch
+from fewfold.linalg.eigensolver import laplacian_eigenpairs, smallest_eigenpairs
 
 
 def ring(n):

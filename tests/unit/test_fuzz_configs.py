@@ -12,13 +12,13 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from fewfold.config.estimate import estimate
+from fewfold.config.plan import Plan
+from fewfold.config.schema import read_schema, validate
 from fewfold.exceptions import FewfoldError
-from fewfold.plan.estimate import estimate
-from fewfold.plan.plan import Plan
-from fewfold.plan.schema import validate
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+SCHEMA = read_schema(ROOT)
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
 CASES = int(os.environ.get("FEWFOLD_FUZZ", "300"))
 COUNTS = {"planned": 0, "refused": 0}

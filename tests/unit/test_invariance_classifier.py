@@ -1,20 +1,24 @@
-"""`InvariantSVC`, the virtual-sample machines and their adapters."""
+"""`InvariantSVC`, the SVMs on virtual samples, and how the workflow trains them."""
+
+import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from fewfold import InvariantSVC
 from fewfold.exceptions import InputError
-from fewfold.graph.build import build_graph
-from fewfold.invariance import AllVirtualSVC, VirtualSupportVectorSVC, rotated_images
-from fewfold.invariance.adapter import fit_predict, fit_predict_all_virtual, fit_predict_vsv
-from fewfold.training import Inputs
+from fewfold.graph.build import build_graph, extend_graph
+from fewfold.methods.invariance.baselines import AllVirtualSVC, VirtualSupportVectorSVC
+from fewfold.training import Inputs, fit_draw
 from fewfold.transforms import virtual_samples
+from fewfold.transforms.rotated import rotated_images
 
 SHAPE = (9, 9)
+ESTIMATORS = [InvariantSVC, AllVirtualSVC, VirtualSupportVectorSVC]
 
 
 def bars(n=120, seed=0):
@@ -33,29 +37,24 @@ def error(model, X, y):
     return np.mean(model.predict(X) != y)
 
 
-def test_scikit_learn_checks():
-    expected = {"check_classifiers_classes": "one of its cases has a class named -1: unlabelled"}
-    check_estimator(InvariantSVC(), expected_failed_checks=expected)
-
-
-@pytest.mark.parametrize("estimator", [AllVirtualSVC, VirtualSupportVectorSVC])
-def test_scikit_learn_checks_of_the_baselines(estimator):
-    expected = {"check_classifiers_classes": "one of its cases has a class named -1: unlabelled"}
-    check_estimator(estimator(), expected_failed_checks=expected)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_scikit_learn_checks(estimator):
+    expected = {"check_classifiers_classes": "one of its cases has a class named -1: unlabeled"}
+    check_estimator(estimator(cv=None), expected_failed_checks=expected)
 
 
 def test_knowing_the_rotation_helps():
     X, y = bars()
     test, truth = bars(400, seed=1)
     few = slice(0, 8)
-    plain = InvariantSVC(image_shape=SHAPE, deformation=0.0).fit(X[few], y[few])
-    aware = InvariantSVC(image_shape=SHAPE).fit(X[few], y[few])
-    copies = AllVirtualSVC(image_shape=SHAPE).fit(X[few], y[few])
+    plain = InvariantSVC(image_shape=SHAPE, deformation=0.0, cv=None).fit(X[few], y[few])
+    aware = InvariantSVC(image_shape=SHAPE, cv=None).fit(X[few], y[few])
+    copies = AllVirtualSVC(image_shape=SHAPE, cv=None).fit(X[few], y[few])
     assert error(aware, test, truth) < 0.6 * error(plain, test, truth)
     assert abs(error(aware, test, truth) - error(copies, test, truth)) < 0.1
 
 
-def test_without_deformation_it_is_a_plain_machine():
+def test_without_deformation_it_is_a_plain_svm():
     X, y = bars(60)
     model = InvariantSVC(image_shape=SHAPE, deformation=0.0, gamma=0.1, C=5.0).fit(X, y)
     plain = SVC(C=5.0, gamma=0.1).fit(X, y)
@@ -79,27 +78,32 @@ def test_exact_and_low_rank_predict_alike():
 def test_knn_graph_over_all_copies_learns_too():
     X, y = bars()
     test, truth = bars(300, seed=1)
-    plain = InvariantSVC(image_shape=SHAPE, deformation=0.0).fit(X[:8], y[:8])
-    knn = InvariantSVC(image_shape=SHAPE, graph="knn", n_neighbors=4).fit(X[:8], y[:8])
+    plain = InvariantSVC(image_shape=SHAPE, deformation=0.0, cv=None).fit(X[:8], y[:8])
+    knn = InvariantSVC(image_shape=SHAPE, copies_graph="knn", n_neighbors=4, cv=None).fit(
+        X[:8], y[:8]
+    )
     assert error(knn, test, truth) < error(plain, test, truth)
 
 
 def test_unlabelled_rows_join_through_the_data_graph():
     X, y = bars(160)
     partial = np.where(np.arange(160) < 6, y, -1)
-    alone = InvariantSVC(image_shape=SHAPE, deformation=0.0).fit(X, partial)
-    joined = InvariantSVC(image_shape=SHAPE, deformation=0.0, data_deformation=10.0)
-    joined.fit(X, partial)
+    alone = InvariantSVC(image_shape=SHAPE, deformation=0.0, cv=None).fit(X, partial)
+    options = {"image_shape": SHAPE, "deformation": 0.0, "cv": None}
+    joined = InvariantSVC(data_deformation=10.0, **options).fit(X, partial)
     assert (alone.n_nodes_, joined.n_nodes_) == (6 * 24, 6 * 24 + 154)
     rest = slice(6, None)
     assert np.mean(joined.transduction_[rest] != y[rest]) < 0.7 * np.mean(
         alone.transduction_[rest] != y[rest]
     )
     np.testing.assert_array_equal(joined.transduction_[:6], y[:6])
-    given = InvariantSVC(
-        image_shape=SHAPE, data_deformation=1.0, data_graph=build_graph(X, n_neighbors=5)
-    ).fit(X, partial)
-    assert given.n_nodes_ == joined.n_nodes_
+    graph = build_graph(X, n_neighbors=5)
+    given = InvariantSVC(**options).fit(X, partial, graph=graph)
+    assert given.n_nodes_ == joined.n_nodes_ and given.choice_.data_deformation == 100.0
+    own = InvariantSVC(data_deformation=100.0, data_graph={"n_neighbors": 5}, **options)
+    np.testing.assert_array_equal(
+        own.fit(X, partial).label_distributions_, given.label_distributions_
+    )
 
 
 def test_cross_validation_sees_labelled_rows_only_and_keeps_what_is_given():
@@ -133,10 +137,11 @@ def test_parameters_survive_clone_and_transform_is_no_method():
     ("options", "message"),
     [
         ({"image_shape": (3, 3)}, "needs rows of 9 values, got 81"),
-        ({"graph": "tree"}, "graph='tree'"),
+        ({"copies_graph": "tree"}, "copies_graph='tree'"),
         ({"deformation": -1}, "deformation=-1"),
         ({"C": 0}, "C=0"),
         ({"cv": 1}, "cv=1"),
+        ({"solver": None}, "solver=None"),
         ({"kernel": "sigmoid"}, "kernel='sigmoid'"),
         ({"transform": "mirror"}, "'mirror' is unknown"),
     ],
@@ -152,8 +157,8 @@ def test_one_class_and_a_wrong_data_graph_are_refused():
     with pytest.raises(InputError, match="found 1 class"):
         InvariantSVC().fit(X, np.ones(10))
     y[5:] = -1
-    with pytest.raises(InputError, match=r"data_graph has shape \(3, 3\)"):
-        InvariantSVC(data_deformation=1.0, data_graph=np.eye(3)).fit(X, y)
+    with pytest.raises(InputError, match=r"graph has shape \(3, 3\)"):
+        InvariantSVC().fit(X, y, graph=np.eye(3))
 
 
 def test_any_function_is_a_transform():
@@ -168,8 +173,8 @@ def test_any_function_is_a_transform():
     X = np.stack([np.roll(r, s) for r, s in zip(shape, rng.integers(8, size=200))])
     X += rng.normal(0, 0.3, X.shape)
     ring = get_transform(shift, grid=list(range(8)), topology="ring")
-    aware = InvariantSVC(ring).fit(X[:6], y[:6])
-    plain = InvariantSVC(ring, deformation=0.0).fit(X[:6], y[:6])
+    aware = InvariantSVC(ring, cv=None).fit(X[:6], y[:6])
+    plain = InvariantSVC(ring, deformation=0.0, cv=None).fit(X[:6], y[:6])
     assert error(aware, X[6:], y[6:]) < error(plain, X[6:], y[6:])
 
 
@@ -212,14 +217,15 @@ def test_virtual_support_vectors_add_the_copies_of_support_vectors_only():
 
 @pytest.mark.parametrize("estimator", [AllVirtualSVC, VirtualSupportVectorSVC])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_quarter_of_the_copies_gives_the_machine_of_all(estimator, n_classes, monkeypatch):
+def test_a_quarter_of_the_copies_gives_the_svm_of_all(estimator, n_classes, monkeypatch):
     X, y = bars(60)
     y = np.arange(60) % n_classes
     test = bars(80, seed=3)[0]
     fast = estimator(image_shape=SHAPE, gamma=0.1, C=3.0).fit(X, y)
-    monkeypatch.setattr("fewfold.invariance.baselines.ring_symmetry", lambda *_: 1)
+    monkeypatch.setattr("fewfold.methods.invariance.baselines.ring_symmetry", lambda *_: 1)
     slow = estimator(image_shape=SHAPE, gamma=0.1, C=3.0).fit(X, y)
-    assert fast._n_nodes * 4 == slow._n_nodes and fast.n_train_ == slow.n_train_
+    assert fast.support_vectors_.shape[1] == 4 * slow.support_vectors_.shape[1] == 4
+    assert fast.n_train_ == slow.n_train_
     gap = np.abs(fast.decision_function(test) - slow.decision_function(test))
     assert gap.max() < 0.02  # both solve to a tolerance of 1e-3 in each coefficient's gradient
     plain = SVC(C=3.0, gamma=0.1)
@@ -231,43 +237,112 @@ def test_a_quarter_of_the_copies_gives_the_machine_of_all(estimator, n_classes, 
         )
 
 
-def test_copies_made_before_are_taken_and_checked():
+class Made:
+    """Copies as a stage of the workflow gives them."""
+
+    def __init__(self, copies):
+        self.copies = copies
+
+    def of(self, rows):
+        """Return the copies of some rows."""
+        return self.copies[rows]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_copies_made_before_are_taken_and_checked(estimator):
     X, y = bars(30)
     copies = virtual_samples(X, SHAPE, "rotation")
-    for estimator in (InvariantSVC, AllVirtualSVC, VirtualSupportVectorSVC):
-        model = estimator(image_shape=SHAPE)
-        own = model.fit(X, y).decision_function(X)
-        np.testing.assert_array_equal(model.fit(X, y, copies).decision_function(X), own)
-        with pytest.raises(InputError, match=r"copies have shape \(30, 23, 81\)"):
-            model.fit(X, y, copies[:, 1:])
+    y = np.where(np.arange(30) < 20, y, -1)
+    model = estimator(image_shape=SHAPE, cv=None)
+    own = model.fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(model.fit(X, y, copies=Made(copies)).decision_function(X), own)
+    with pytest.raises(InputError, match=r"copies have shape \(20, 23, 81\)"):
+        model.fit(X, y, copies=Made(copies[:, 1:]))
 
 
-@pytest.mark.parametrize("adapter", [fit_predict, fit_predict_vsv, fit_predict_all_virtual])
-def test_adapters_label_all_rows_and_new_rows(adapter):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stored_model_predicts_as_the_fitted_one(estimator, n_classes):
+    X, _ = bars(60)
+    y = np.array(["a", "b", "c"])[np.arange(60) % n_classes]
+    y[40:] = ""
+    model = estimator(image_shape=SHAPE, cv=None).fit(X, y)
+    arrays, notes = model.to_arrays()
+    loaded = estimator.from_arrays(arrays, json.loads(json.dumps(notes)))
+    new = bars(50, seed=3)[0]
+    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    np.testing.assert_array_equal(loaded.decision_function(new), model.decision_function(new))
+    wrong = next(name for name in arrays if name.startswith("intercepts"))
+    with pytest.raises(InputError, match=f"'{wrong}' has a size of"):
+        estimator.from_arrays(arrays | {wrong: np.zeros(7)}, notes)
+    with pytest.raises(InputError, match="4 classes and"):
+        estimator.from_arrays(arrays | {"classes_": np.array(["a", "b", "c", "d"])}, notes)
+
+
+def test_a_model_with_a_graph_is_stored_and_one_with_a_function_is_not():
+    X, y = bars(60)
+    y[20:] = -1
+    for kernel in ("rbf", "linear"):
+        model = InvariantSVC(image_shape=SHAPE, cv=None, kernel=kernel)
+        model.fit(X, y, graph=build_graph(X, n_neighbors=5))
+        loaded = InvariantSVC.from_arrays(*model.to_arrays())
+        new = bars(50, seed=3)[0]
+        np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    model = InvariantSVC(image_shape=SHAPE, cv=None, kernel=lambda A, B: (A @ B.T + 1) ** 2)
+    with pytest.raises(InputError, match="function as kernel cannot be stored"):
+        model.fit(X, y).to_arrays()
+    with pytest.raises(InputError, match="'kernel' is 'os.system'. Allowed: rbf, linear"):
+        arrays, notes = loaded.to_arrays()
+        InvariantSVC.from_arrays(arrays, notes | {"kernel": "os.system"})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_rows_are_taken_as_dense_ones(estimator):
+    X, y = bars(30)
+    y[20:] = -1
+    X = np.where(X > 0.3, X, 0)
+    dense = estimator(image_shape=SHAPE, cv=None).fit(X, y)
+    thin = estimator(image_shape=SHAPE, cv=None).fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(thin.predict_proba(sparse.csr_array(X)), dense.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", ["invariant_svm", "virtual_support_vectors", "virtual_samples"])
+def test_training_labels_all_rows_and_new_rows(name):
     X, y = bars(80)
     inputs = Inputs(X[:60], X[60:], image_shape=SHAPE)
-    labeled = np.arange(20)
+    labeled = np.arange(20)[::-1]
     codes = np.array([0, 2])[y]
-    outcome = adapter(inputs, labeled, codes[labeled], n_classes=3, seed=2**40, settings={"cv": 3})
+    draw = {"n_classes": 3, "seed": 2**40}
+    outcome = fit_draw(name, inputs, labeled, codes[labeled], **draw, settings={"cv": 3})
     assert outcome.labels.shape == (60,) and outcome.labels_new.shape == (20,)
     assert outcome.proba.shape == (60, 3) and not outcome.proba[:, 1].any()
     np.testing.assert_allclose(outcome.proba.sum(axis=1), 1)
     assert np.mean(outcome.labels_new != codes[60:]) < 0.25
     assert set(np.unique(outcome.labels)) <= {0, 2}
-    one = adapter(inputs, labeled[:1], codes[:1], n_classes=3, seed=0, settings={})
-    assert one.status == "one class only" and (one.labels_new == codes[0]).all()
-    with pytest.raises(InputError, match="Unknown settings"):
-        adapter(inputs, labeled, codes[labeled], n_classes=3, seed=0, settings={"speed": 1})
+    np.testing.assert_array_equal(outcome.labels[labeled], codes[labeled])
+    one = fit_draw(name, inputs, labeled[:1], codes[labeled[:1]], **draw, settings={})
+    assert one.status == "one class only" and (one.labels_new == codes[labeled[0]]).all()
+    with pytest.raises(InputError, match="has no setting 'speed'"):
+        fit_draw(name, inputs, labeled, codes[labeled], **draw, settings={"speed": 1})
 
 
-def test_adapter_uses_the_chains_graph_and_the_images():
+def test_training_uses_the_chains_graph_and_the_images():
     X, y = bars(80)
-    graph = build_graph(X, n_neighbors=5)
-    inputs = Inputs(X[:, :3], graph=graph, image_shape=SHAPE, images=X)
+    graph = build_graph(X[:70], n_neighbors=5)
+    extension = extend_graph(graph, X[:70], X[70:])
+    inputs = Inputs(
+        X[:70, :3], X[70:, :3], graph=graph, extension=extension, image_shape=SHAPE,
+        images=X[:70], images_new=X[70:],
+    )  # fmt: skip
     settings = {"cv": None, "data_deformation": 5.0}
-    outcome = fit_predict(inputs, np.arange(10), y[:10], n_classes=2, seed=0, settings=settings)
-    assert outcome.details["n_nodes"] == 10 * 24 + 70
+    draw = {"n_classes": 2, "seed": 0}
+    outcome = fit_draw("invariant_svm", inputs, np.arange(10), y[:10], **draw, settings=settings)
+    assert outcome.details["n_nodes"] == 10 * 24 + 60
     assert outcome.details["data_deformation"] == 5.0
+    assert outcome.labels_new.shape == (10,)
+    found = fit_draw("invariant_svm", inputs, np.arange(10), y[:10], **draw, settings={})
+    assert found.details["data_deformation"] in (10.0, 100.0, 1000.0)
 
 
 def test_rotated_images_are_seeded_turns():

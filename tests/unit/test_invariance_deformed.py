@@ -7,20 +7,20 @@ import pytest
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.invariance.blocks import block_factors, block_system
-from fewfold.invariance.deformed import (
+from fewfold.methods.invariance.blocks import block_factors, block_system
+from fewfold.methods.invariance.deformed import (
     BaseKernel,
     deformed_kernel,
     lowrank_root,
     sparse_coefficients,
 )
-from fewfold.invariance.graphs import (
+from fewfold.methods.invariance.graphs import (
     block_diagonal,
     knn_laplacian,
     neighbor_delta,
     orbit_laplacians,
 )
-from fewfold.invariance.solver import (
+from fewfold.methods.invariance.solver import (
     BlockSolver,
     LowRankSolver,
     Nodes,
@@ -145,8 +145,8 @@ def test_low_rank_with_all_nodes_as_landmarks_is_nearly_exact_and_fewer_are_wors
 
 
 def test_auto_turns_to_low_rank_above_its_limits(monkeypatch):
-    monkeypatch.setattr("fewfold.invariance.solver.EXACT_BLOCKS", 40)
-    monkeypatch.setattr("fewfold.invariance.solver.EXACT_SPARSE", 30)
+    monkeypatch.setattr("fewfold.methods.invariance.solver.EXACT_BLOCKS", 40)
+    monkeypatch.setattr("fewfold.methods.invariance.solver.EXACT_SPARSE", 30)
     kernel = BaseKernel("rbf", 0.3)
     few, many = ring_nodes(5), ring_nodes(6)  # 40 and 48 nodes
     assert isinstance(make_solver(few, kernel), BlockSolver)

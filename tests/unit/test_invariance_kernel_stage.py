@@ -8,9 +8,10 @@ from fewfold.features import Features
 from fewfold.graph.build import build_graph
 from fewfold.graph.files import write_graph
 from fewfold.graph.laplacian import degrees, laplacian
-from fewfold.invariance import DeformedKernel, deformed_kernel
-from fewfold.invariance import kernel_stage as stage
 from fewfold.kernels import FeatureKernel, KernelMatrix, join_tiles, kernel_block, write_tile
+from fewfold.methods.invariance import kernel_stage as stage
+from fewfold.methods.invariance.deformed import deformed_kernel
+from fewfold.methods.invariance.kernel_stage import DeformedKernel
 
 
 @pytest.fixture

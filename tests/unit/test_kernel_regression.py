@@ -12,7 +12,7 @@ from fewfold.kernel_regression import (
     choose_bandwidth,
     nadaraya_watson,
 )
-from fewfold.pairs import nearest_squared, squared_distances
+from fewfold.linalg.distances import nearest_squared, squared_distances
 
 
 @parametrize_with_checks([KernelRegressor()])

@@ -1,24 +1,28 @@
 """Model files: the same answers without the run, far rows, refusals."""
 
+import time
+
 import numpy as np
 import pytest
 from _labelling_material import material
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from fewfold.diffusion import diffuse, image_graph_settings
+from fewfold.artifacts import writing
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.graph.build import build_graph
 from fewfold.labelling.finishing import write_model
 from fewfold.labelling.fitting import cluster_answer, fill_unknown
 from fewfold.labelling.model_file import Model, save_model
+from fewfold.methods.diffusion.estimator import diffuse, image_graph_settings
 
 
 def saved(tmp_path, learner="diffusion", details=None):
     code, found = material()
     found.notes.update(learner=learner, details=details or {})
-    found.files["answer"] = tmp_path / "none.h5"
-    (tmp_path / "none.h5").write_bytes(b"x")
+    for name in ("features", "labels", "graph"):
+        found.files[name] = tmp_path / f"{name}.h5"
+        found.files[name].write_bytes(b"x")
     path = tmp_path / "model.h5"
     write_model(found, path, {"diffusion": learner})
     return code, found, path
@@ -35,6 +39,23 @@ def test_new_rows_are_labelled_like_old_ones(tmp_path):
     assert far["far"].all() and said["far"].mean() < 0.05
     with pytest.raises(InputError, match="3 features; the model was made with 4"):
         model.predict(X[:, :3])
+
+
+def test_equal_runs_give_equal_model_files(tmp_path):
+    """Though an answer says how long each method took, and HDF5 can note the time of writing."""
+    files = []
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        _, found, path = saved(tmp_path / str(number))
+        comparison = {**found.notes["comparison"], "table": [{"seconds": 0.1 + number}]}
+        found.notes["comparison"] = comparison
+        found.files["answer"] = path.with_name("answer.h5")
+        with writing(found.files["answer"], "label_rows") as out:
+            out.note("comparison", comparison)
+        write_model(found, path, {})
+        files.append(path.read_bytes())
+        time.sleep(1.1 - number)
+    assert files[0] == files[1]
 
 
 def test_a_model_of_images_knows_images_it_never_saw(tmp_path):

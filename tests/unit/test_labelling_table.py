@@ -1,17 +1,20 @@
 """Understanding tables: kinds of columns, encoding, and sentences for files that cannot be used."""
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
+from fewfold.datasets import describe, load
+from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.images import guess_image_shape
+from fewfold.datasets.table.messages import Place
+from fewfold.datasets.table.plan import choose_scaling, understand_table
 from fewfold.exceptions import InputError
 from fewfold.labelling import label
-from fewfold.labelling.images import guess_image_shape
 from fewfold.labelling.intake import check_spellings, read_input
 from fewfold.labelling.sizes import check_memory, check_rows, count_rows
-from fewfold.labelling.table_encoding import encode_table
-from fewfold.labelling.table_features import choose_scaling, understand_table
 
 
 def flowers(n=40, seed=0):
@@ -46,6 +49,28 @@ def test_columns_are_told_apart(tmp_path):
     assert set(np.unique(found.X[:, 2:])) == {0.0, 1.0}
     words = " ".join(found.sentences)
     assert "2 number columns" in words and "1 category column" in words and "20 of 40" in words
+
+
+@pytest.mark.parametrize("name", ["my.csv", "my.tsv", "my.parquet"])
+def test_a_run_reads_what_label_reads(tmp_path, name):
+    frame = flowers()
+    frame.loc[3, "height"] = np.nan
+    frame.loc[4, "soil"] = "?"
+    path = tmp_path / name
+    if name == "my.parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if name == "my.tsv" else ",")
+    found = read_input(path, "species")
+    data = load("file", path=path, target="species", scale="auto")
+    assert data.X.dtype == np.float64 and np.array_equal(data.X.astype(np.float32), found.X)
+    assert data.feature_names == found.feature_names and data.ids == found.ids
+    assert data.classes == found.classes and data.y.tolist() == found.y.tolist()
+    assert list(data.notes) == found.sentences[:-1]  # the last one is about the labels
+    plain = load("file", path=path, target="species")
+    assert plain.X[0, 0] == pytest.approx(frame["height"][0])
+    shape = describe("file", path=path, target="species")
+    assert (shape.n_samples, shape.n_features) == plain.X.shape == (40, 5)
 
 
 def test_even_scales_are_left_alone_and_uneven_ones_are_not():
@@ -103,7 +128,7 @@ def test_dates_and_free_text_are_refused_with_a_hint_or_expanded():
 def test_a_wrong_cell_among_numbers_is_named():
     frame = pd.DataFrame({"x": ["1", "2", "x3"] + ["4"] * 30, "z": range(1, 67, 2)})
     with pytest.raises(InputError, match="row 3, column 'x': found 'x3'"):
-        understand_table(frame, None, where="my.csv")
+        understand_table(frame, None, place=Place("my.csv"))
 
 
 BAD = {
@@ -245,7 +270,8 @@ def test_cells_and_genes(tmp_path, monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=lambda file: cells))
     path = tmp_path / "cells.h5ad"
-    path.write_bytes(b"x")
+    with h5py.File(path, "w") as file:
+        file["X"] = X.toarray()
     found = read_input(path, "kind")
     assert found.classes == ["b", "t"] and found.y.tolist() == [1, 0, -1]
     assert found.ids == ["c0", "c1", "c2"] and found.feature_names == ["g0", "g1", "g2"]
@@ -254,9 +280,9 @@ def test_cells_and_genes(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="--target"):
         read_input(path)
     # New cells: the model's genes in its order, rows of length 1 as when it was made.
-    model = SimpleNamespace(columns=None, file=SimpleNamespace(note=lambda key: ["g2", "g0"]))
+    model = SimpleNamespace(columns=None, found={"feature_names": ["g2", "g0"]})
     rows, names, _ = _read_cells(model, path)
     assert np.allclose(rows.toarray(), [[0.8, 0.6], [0, 0], [0, 1]]) and names[0] == "c0"
-    model.file = SimpleNamespace(note=lambda key: ["g9"])
+    model.found = {"feature_names": ["g9"]}
     with pytest.raises(InputError, match="1 genes of the model are missing .g9."):
         _read_cells(model, path)

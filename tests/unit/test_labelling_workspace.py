@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import yaml
 
-from fewfold.diffusion import image_graph_settings
+from fewfold import artifacts
+from fewfold.exceptions import ArtifactError
 from fewfold.graph.build import GraphSettings
 from fewfold.labelling import workspace
 from fewfold.labelling.intake import Intake
+from fewfold.methods.diffusion.estimator import image_graph_settings
+from fewfold.pipeline import layout
 
 
 def intake(n=200, side=8, labelled=40):
@@ -57,3 +60,20 @@ def test_the_default_number_of_neighbours_is_that_of_the_config():
     file = Path(__file__).parents[2] / "config/config.yaml"
     graphs = yaml.safe_load(file.read_text())["graphs"]
     assert graphs["euclidean"]["n_neighbors"] == workspace.DEFAULT_NEIGHBORS
+
+
+def test_damaged_inputs_are_written_again_and_say_what_makes_them(tmp_path):
+    found = intake()
+    workspace.write_inputs(tmp_path, found, None, (8, 8), {})
+    path = tmp_path / "input/features.h5"
+    whole = path.read_bytes()
+    place = whole.find(np.ascontiguousarray(found.X).tobytes()[:64])
+    damaged = bytearray(whole)
+    damaged[place + 1] ^= 0x10
+    path.write_bytes(damaged)
+    with artifacts.read(path, layout.stage_of(path)) as file:
+        with pytest.raises(ArtifactError, match="the command 'fewfold label' makes it again"):
+            file["X"]
+    workspace.write_inputs(tmp_path, found, None, (8, 8), {})
+    with artifacts.read(path, layout.stage_of(path)) as file:
+        assert np.array_equal(file["X"], found.X)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from fewfold.mbed import annealing
-from fewfold.mbed.annealing import Problem, anneal, confidence, hotelling_lawley, soften
-from fewfold.mbed.cost import log_memberships, mbed_cost, simplex_directions, sne_term
-from fewfold.mbed.gradient import DenseSNE, workers
-from fewfold.mbed.neighborhoods import GlobalNeighborhoods
-from fewfold.mbed.optimize import conjugate_gradients
-from fewfold.mbed.similarities import dissimilarities
+from fewfold.methods.mbed import annealing
+from fewfold.methods.mbed.annealing import Problem, anneal, confidence, hotelling_lawley, soften
+from fewfold.methods.mbed.cost import log_memberships, mbed_cost, simplex_directions, sne_term
+from fewfold.methods.mbed.gradient import DenseSNE, workers
+from fewfold.methods.mbed.neighborhoods import GlobalNeighborhoods
+from fewfold.methods.mbed.optimize import conjugate_gradients
+from fewfold.methods.mbed.similarities import dissimilarities
 
 
 def test_lambda_goes_from_twenty_radii_to_a_fifth_in_equal_ratios():

@@ -7,13 +7,12 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.utils.estimator_checks import check_estimator
 
 import fewfold
+from fewfold import MbedClassifier
 from fewfold.exceptions import InputError
-from fewfold.mbed import MbedClassifier
-from fewfold.mbed.adapter import fit_predict
-from fewfold.mbed.cost import log_memberships
-from fewfold.mbed.placement import Placement, normalisers
-from fewfold.mbed.similarities import dissimilarities
-from fewfold.training import Inputs
+from fewfold.methods.mbed.cost import log_memberships
+from fewfold.methods.mbed.placement import Placement, normalisers
+from fewfold.methods.mbed.similarities import dissimilarities
+from fewfold.training import Inputs, fit_draw
 
 QUICK = {"n_steps": 120, "n_annealing": 8, "random_state": 0}
 
@@ -223,7 +222,8 @@ def test_adapter_returns_labels_for_all_and_new_rows():
     labeled = np.flatnonzero(y >= 0)
     inputs = Inputs(X=X, X_new=X[:5] + 0.1)
     settings = {"n_steps": 120, "n_annealing": 8}
-    outcome = fit_predict(inputs, labeled, codes[labeled], n_classes=3, seed=0, settings=settings)
+    draw = {"n_classes": 3, "seed": 0, "settings": settings}
+    outcome = fit_draw("mbed", inputs, labeled, codes[labeled], **draw)
     assert np.mean(outcome.labels == codes) > 0.97
     assert np.array_equal(outcome.labels_new, codes[:5])
     assert len(outcome.details["criterion"]) == 7

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from fewfold.mbed import cost
-from fewfold.mbed.similarities import global_probabilities
+from fewfold.methods.mbed import cost
+from fewfold.methods.mbed.similarities import global_probabilities
 
 
 def _problem(n=9, d=3, K=3, seed=0):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fewfold.mbed import MbedClassifier
-from fewfold.report.mbed_figures import (
+from fewfold import MbedClassifier
+from fewfold.methods.mbed.figures import (
     annealing_figure,
     criterion_figure,
     embedding_figure,

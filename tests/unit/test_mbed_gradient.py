@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewfold.mbed._tiles import LOWEST, exponentiate, repel
-from fewfold.mbed.cost import sne_term
-from fewfold.mbed.gradient import DenseSNE, row_chunks, workers
-from fewfold.mbed.neighborhoods import SparseNeighborhoods
-from fewfold.mbed.sampled import SampledSNE
+from fewfold.methods.mbed._tiles import LOWEST, exponentiate, repel
+from fewfold.methods.mbed.cost import sne_term
+from fewfold.methods.mbed.gradient import DenseSNE, row_chunks, workers
+from fewfold.methods.mbed.neighborhoods import SparseNeighborhoods
+from fewfold.methods.mbed.sampled import SampledSNE
 
 
 def _random_p(n, seed=0):

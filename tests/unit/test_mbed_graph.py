@@ -9,16 +9,15 @@ import yaml
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
+from fewfold import MbedClassifier
 from fewfold.artifacts import read
+from fewfold.config.plan import Plan
+from fewfold.config.schema import read_schema, validate
 from fewfold.exceptions import ConfigError, DataWarning, InputError
 from fewfold.features import read_labels
 from fewfold.graph.build import build_graph, extend_graph
-from fewfold.mbed import MbedClassifier
-from fewfold.mbed.adapter import fit_predict
-from fewfold.mbed.neighborhoods import GraphNeighborhoods, SparseNeighborhoods
-from fewfold.plan.plan import Plan
-from fewfold.plan.schema import validate
-from fewfold.training import Inputs
+from fewfold.methods.mbed.neighborhoods import GraphNeighborhoods, SparseNeighborhoods
+from fewfold.training import Inputs, fit_draw
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {"n_steps": 60, "n_annealing": 8, "random_state": 0}
@@ -80,8 +79,6 @@ def test_what_a_graph_cannot_give_is_refused():
     model = MbedClassifier(metric="precomputed", **QUICK).fit(D, y)
     with pytest.raises(InputError, match="must be sparse too"):
         model.predict(D.toarray())
-    with pytest.raises(InputError, match="without one"):
-        MbedClassifier(**QUICK).fit(X, y).predict_proba_by_weights(D, np.ones(60))
 
 
 @pytest.mark.parametrize("weights", ["binary", "self_tuning"])
@@ -97,8 +94,8 @@ def test_adapter_embeds_the_graph_and_places_new_rows_by_its_extension(weights):
         extension=extend_graph(graph, X[rows], X[fresh]),
     )
     labeled = np.flatnonzero(y[rows] >= 0)
-    outcome = fit_predict(
-        inputs, labeled, y[labeled], n_classes=2, seed=0,
+    outcome = fit_draw(
+        "mbed", inputs, labeled, y[labeled], n_classes=2, seed=0,
         settings={"n_steps": 60, "n_annealing": 8},
     )  # fmt: skip
     assert outcome.details["similarity"] == "diffused"
@@ -115,7 +112,7 @@ def _config():
 
 def test_a_config_may_name_the_graph():
     config = _config()
-    validate(config, yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text()))
+    validate(config, read_schema(ROOT))
     assert Plan(config).graphs_of("mbed_graph") == ["invariant"]
     config["methods"]["mbed_graph"]["graph"] = "invarant"
     with pytest.raises(ConfigError, match="Did you mean 'invariant'"):
@@ -150,9 +147,11 @@ def test_stages_from_images_over_the_invariant_graph_to_labels(tmp_path):
     stage("search_neighbors", files["features"], files["tile"], search=settings, tile=0, n_tiles=1)
     stage("build_graph", [files["tile"]], files["graph"], graph_settings=settings,
           image_shape=[8, 8])  # fmt: skip
-    stage("extend_graph", files["features"], files["graph"], files["extension"])
+    stage("extend_graph", files["features"], files["graph"], files["extension"],
+          graph_settings=settings, image_shape=[8, 8])  # fmt: skip
     given = ("features", "labels", "splits", "graph", "extension")
-    stage("train_method", {name: files[name] for name in given}, files["out"], learner="mbed",
+    stage("train_method", {name: files[name] for name in given}, files["out"],
+          str(tmp_path / "metrics.csv"), dataset="digits", method="mbed", learner="mbed",
           options={"n_steps": 60}, first=0, last=1)  # fmt: skip
     truth = read_labels(files["labels"])
     with read(files["out"], "train_method") as out:

@@ -6,16 +6,16 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from fewfold.exceptions import InputError
-from fewfold.mbed import similarities as sim
-from fewfold.mbed.cost import simplex_directions
-from fewfold.mbed.neighborhoods import (
+from fewfold.methods.mbed import similarities as sim
+from fewfold.methods.mbed.cost import simplex_directions
+from fewfold.methods.mbed.neighborhoods import (
     DiffusedNeighborhoods,
     GlobalNeighborhoods,
     LocalNeighborhoods,
     SparseNeighborhoods,
 )
-from fewfold.mbed.selection import left_out_hits, prefer
-from fewfold.mbed.starts import (
+from fewfold.methods.mbed.selection import left_out_hits, prefer
+from fewfold.methods.mbed.starts import (
     label_walk,
     spectral_coordinates,
     turn_to_clusters,

@@ -207,7 +207,7 @@ def test_infeasible_bounds_are_refused_with_a_reason():
     y[::10] = truth[::10]
     with pytest.raises(InputError, match="min_labelled=6 with 2 parts needs 12"):
         MultiManifoldClassifier(min_labelled=6).fit(X, y)
-    with pytest.raises(InputError, match="No sample is labelled"):
+    with pytest.raises(InputError, match="No sample is labeled"):
         MultiManifoldClassifier().fit(X, np.full(100, -1))
 
 

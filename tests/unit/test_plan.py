@@ -2,13 +2,15 @@
 
 import copy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
+from fewfold.config.jobs import Jobs
+from fewfold.config.plan import Plan
 from fewfold.exceptions import ConfigError
-from fewfold.plan.parts import KERNELS, LEARNERS, MANIFOLDS
-from fewfold.plan.plan import Plan
+from fewfold.methods.registry import records
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -42,10 +44,10 @@ def test_default_and_tiny_configs_fit_together():
     assert Plan(DEFAULT).pairs and len(plan().pairs) == 5
 
 
-@pytest.mark.parametrize("part", [*MANIFOLDS.values(), *KERNELS.values(), *LEARNERS.values()],
+@pytest.mark.parametrize("part", records(),
                          ids=lambda p: p.target)  # fmt: skip
 def test_every_part_can_be_imported(part):
-    assert callable(part.function()) and part.target.startswith(part.module)
+    assert callable(part.load()) and part.target.startswith(part.module)
 
 
 def test_unknown_references():
@@ -137,3 +139,22 @@ def test_methods_that_do_not_do_the_task_are_skipped_with_the_reason(tmp_path):
     )  # fmt: skip
     assert made.methods_for("values") == ["knn"]
     assert made.skipped("values") == {"linear_svm": "linear_svm does not do regression"}
+
+
+def test_settings_of_the_encoder_alone_refit_no_manifold():
+    job = SimpleNamespace(dataset="digits", manifold="charts")
+    one, two = (Jobs(plan(manifolds__charts__q=q), ROOT) for q in (4, 6))
+    assert one.manifold_settings(job) == two.manifold_settings(job)
+    assert one.encoding_settings(job) == {"kind": "atlas", "options": {"q": 4}}
+    assert two.encoding_settings(job) != one.encoding_settings(job)
+    other = Jobs(plan(manifolds__charts__n_dims=3), ROOT)
+    assert other.manifold_settings(job) != one.manifold_settings(job)
+
+
+def test_the_encoding_depends_on_the_code_of_its_own_encoder():
+    jobs = Jobs(plan(manifolds__lle={"type": "embedding"}), ROOT)
+    digests = {
+        jobs.encoding_code(SimpleNamespace(dataset="digits", manifold=name))
+        for name in ("charts", "lle")
+    }
+    assert len(digests) == 2

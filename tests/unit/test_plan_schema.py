@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fewfold.config.schema import place_of, read_schema, validate
 from fewfold.exceptions import ConfigError
-from fewfold.plan.schema import place_of, validate
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+SCHEMA = read_schema(ROOT)
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
 
 

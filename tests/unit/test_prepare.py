@@ -155,7 +155,9 @@ def test_the_first_bad_value_is_named(bad, kind):
 
 
 def test_large_finite_values_and_whole_numbers_pass():
-    check_finite(np.full((3, 3), 1e308))  # their sum overflows
+    check_finite(np.full((3, 3), 1e18))
+    with pytest.raises(InputError, match=r"9 values are larger than 1e\+18; the first is 1e\+308"):
+        check_finite(np.full((3, 3), 1e308))  # its square, and in single precision itself, is not
     check_finite(np.arange(6).reshape(2, 3))
     check_finite(np.zeros((0, 3)))
     check_finite(sparse.csr_array((3, 3)))

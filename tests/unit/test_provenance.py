@@ -107,7 +107,7 @@ def test_a_module_that_is_not_there():
 def test_modules_used_and_leave_out():
     used = provenance.modules_used("fewfold.graph.build")
     assert "fewfold.graph.neighbors" in used and "fewfold.exceptions" in used
-    assert "fewfold.learners" not in used
+    assert "fewfold.training" not in used
     full = provenance.code_digest("fewfold.graph.build")
     assert (
         provenance.code_digest("fewfold.graph.build", leave_out=("fewfold.graph.rerank",)) != full

@@ -184,7 +184,7 @@ def make_run(folder, finished=True):
             for t, e in enumerate((0.1, 0.3))]  # fmt: skip
     names = "dataset method n_labeled trial seed protocol metric value fit_s predict_s status"
     frame = pd.DataFrame(rows, columns=names.split())
-    part = folder / "results/d/methods/m/metrics.csv"
+    part = folder / "results/d/methods/m/trials_0_2.csv"
     part.parent.mkdir(parents=True)
     frame.to_csv(part, index=False)
     if finished:

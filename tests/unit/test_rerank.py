@@ -89,7 +89,8 @@ def test_canonical_forms_with_a_plain_metric(digits):
 
 @pytest.mark.parametrize("metric", [l1, f"{__name__}:l1"])
 def test_a_users_function(digits, metric):
-    got = find_neighbors(digits[:60], settings(metric=metric, image_shape=None, candidates=59))
+    given = settings(metric=metric, image_shape=None, candidates=59).with_user_functions()
+    got = find_neighbors(digits[:60], given)
     D = np.abs(digits[:60, None] - digits[None, :60]).sum(axis=2)
     np.fill_diagonal(D, np.inf)
     np.testing.assert_allclose(got.distances, np.sort(D, axis=1)[:, :5], rtol=1e-5)
@@ -182,4 +183,4 @@ def test_progress_counts_every_query_once(digits):
 )
 def test_wrong_settings_are_refused(digits, changes, message):
     with pytest.raises(InputError, match=message):
-        find_neighbors(digits, settings(**changes))
+        find_neighbors(digits, settings(**changes).with_user_functions())

@@ -6,9 +6,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
+from fewfold.graph.averaging import row_normalised, smooth, smooth_new
 from fewfold.graph.build import build_graph, extend_graph
-from fewfold.smoothing import graph_svm, row_normalised, smooth, smooth_new
-from fewfold.training import Inputs
+from fewfold.training import Inputs, fit_draw
 
 
 @pytest.fixture
@@ -54,6 +54,9 @@ class _Distances:
     def all_rows(self, rows):
         return cdist(self.X[rows], self.all, "sqeuclidean")
 
+    def new_rows(self, rows):
+        return self.all_rows(rows)[:, self.n :]
+
 
 def test_smoothing_helps_the_svm_and_reaches_new_rows():
     X, y = load_digits(return_X_y=True)
@@ -67,7 +70,9 @@ def test_smoothing_helps_the_svm_and_reaches_new_rows():
 
     def errors(share):
         settings = {"C": 10.0, "gamma": inputs.kernel.gamma, "smoothing": share}
-        found = graph_svm(inputs, labeled, y[labeled], n_classes=10, seed=0, settings=settings)
+        found = fit_draw(
+            "graph_svm", inputs, labeled, y[labeled], n_classes=10, seed=0, settings=settings
+        )
         return np.mean(found.labels != y), np.mean(found.labels_new != y_new)
 
     plain, smoothed = errors(0), errors(0.9)

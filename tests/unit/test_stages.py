@@ -1,5 +1,6 @@
 """Logs, costs and progress of stages."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -71,15 +72,32 @@ def test_progress_is_silent_when_quick_and_counts_when_slow(capsys):
     Progress(0, every_s=0)(0)
 
 
-def test_a_log_that_cannot_be_written(tmp_path):
+def test_a_log_that_cannot_be_written(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError), stage_log(tmp_path / "file/a.log"):
+    with pytest.raises(SystemExit), stage_log(tmp_path / "file/a.log"):
         pass
+    said = capsys.readouterr().err
+    assert said.startswith("error: Could not write the log ") and said.count("\n") == 1
+
+
+def test_a_full_disk_stops_no_log(small_disk, capsys):
+    """What a stage prints is lost, its work is not; an error reaches the terminal."""
+    with stage_log(small_disk / "a.log"):
+        (small_disk / "filler").write_bytes(
+            bytes(1 << 20)[: os.statvfs(small_disk).f_bavail * 4096]
+        )
+        print("x" * 10_000)
+    with pytest.raises(SystemExit), stage_log(small_disk / "b.log"):
+        print("x" * 10_000)
+        raise InputError("what was wrong")
+    assert "error: what was wrong" in capsys.readouterr().err
+    assert not (small_disk / "a.cost.tsv").exists()
 
 
 def test_importing_the_stages_is_quick():
     # Every job is a new process: what all scripts import must not load the heavy libraries.
-    code = "import sys, fewfold.stages, fewfold.artifacts, fewfold.plan.parts; print(*sys.modules)"
+    modules = "fewfold.stages, fewfold.artifacts, fewfold.methods.registry"
+    code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {

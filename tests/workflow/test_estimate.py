@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 import yaml
 
-from fewfold.plan.estimate import estimate
-from fewfold.plan.forecast import REFERENCE_S, exercise, plan_of
+from fewfold.config.estimate import estimate
+from fewfold.config.forecast import REFERENCE_S, exercise, plan_of
 
 
 def costs(folder):

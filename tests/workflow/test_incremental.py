@@ -8,12 +8,12 @@ import pytest
 from _project import Project
 
 END = {"collect_metrics": 1, "make_report": 1}
-TRAIN_TINY = {"train_method": 6, "evaluate_method": 3, **END}
+TRAIN_TINY = {"train_method": 6, **END}
 DRAWN = {"draw_splits": 1}
 KERNEL = {"compute_kernel_tile": 2, "join_kernel": 1}
 GRAPH = {"search_neighbors": 1, "build_graph": 1, "fit_manifold": 1}
 # The eigenbasis method of both datasets: two batches of trials and one.
-EIGENBASIS = {"train_method": 3, "evaluate_method": 2, **END}
+EIGENBASIS = {"train_method": 3, **END}
 
 CONFIG_CHANGES = {
     "nothing": ({}, {}),
@@ -34,23 +34,22 @@ CONFIG_CHANGES = {
         {"run.seed": 5},
         {"prepare_features": 2, "prepare_labels": 2, "draw_splits": 2, "draw_map": 2,
          "search_neighbors": 2, "build_graph": 2, "extend_graph": 1, "fit_manifold": 2, **KERNEL,
-         "train_method": 8, "evaluate_method": 5, **END},
+         "train_method": 8, **END},
     ),
     "labels": ({"datasets.tiny.labels": [6, 13]}, {**DRAWN, **KERNEL, **TRAIN_TINY}),
     "draw": ({"datasets.tiny.draw": "random"}, {**DRAWN, **KERNEL, **TRAIN_TINY}),
     "fewer trials": (
         {"datasets.tiny.trials": 2},  # one tile and one batch are enough for them
-        {**DRAWN, "compute_kernel_tile": 1, "join_kernel": 1, "train_method": 3,
-         "evaluate_method": 3, **END},
+        {**DRAWN, "compute_kernel_tile": 1, "join_kernel": 1, "train_method": 3, **END},
     ),
     "trials per job": (
         {"run.trials_per_job": 4},
-        {"train_method": 3, "evaluate_method": 3, **END},
+        {"train_method": 3, **END},
     ),
     "holdout": (
         {"datasets.tiny_inductive.holdout": 0.3},
         {"prepare_features": 1, "prepare_labels": 1, "draw_splits": 1, "draw_map": 1, **GRAPH,
-         "extend_graph": 1, "train_method": 2, "evaluate_method": 2, **END},
+         "extend_graph": 1, "train_method": 2, **END},
     ),
     "graph: neighbours": (
         {"graphs.euclidean.n_neighbors": 7},
@@ -64,24 +63,24 @@ CONFIG_CHANGES = {
     "manifold": ({"manifolds.basis.n_vectors": 9}, {"fit_manifold": 2, **EIGENBASIS}),
     "kernel": (
         {"kernels.rbf.gamma": 0.5},
-        {**KERNEL, "train_method": 2, "evaluate_method": 1, **END},
+        {**KERNEL, "train_method": 2, **END},
     ),
     "kernel tiles": (
         {"kernels.rbf.tile_rows": 60},
-        {"compute_kernel_tile": 1, "join_kernel": 1, "train_method": 2, "evaluate_method": 1,
+        {"compute_kernel_tile": 1, "join_kernel": 1, "train_method": 2,
          **END},
     ),
     "method: C": (
         {"methods.rbf_svm.C": 3.0},
-        {"train_method": 2, "evaluate_method": 1, **END},
+        {"train_method": 2, **END},
     ),
     "method: k": (
         {"methods.knn.n_neighbors": 3},
-        {"train_method": 3, "evaluate_method": 2, **END},
+        {"train_method": 3, **END},
     ),
     "one more method": (
         {"run.methods": ["knn", "rbf_svm", "eigenbasis", "linear_svm"]},
-        {"train_method": 3, "evaluate_method": 2, **END},
+        {"train_method": 3, **END},
     ),
     "one method less": ({"run.methods": ["knn", "rbf_svm"]}, END),
     "report only": (
@@ -110,13 +109,13 @@ CODE_CHANGES = {
     # module: (text to find, what replaces it, jobs)
     "maps.py": (r"n_shown: int = 2000", "n_shown: int = 1999", {"draw_map": 2, "make_report": 1}),
     "statistics.py": (r"level: float = 0\.95", "level: float = 0.96", END),
-    "eigenbasis_stage.py": (r"\Z", "\nADDED = 1\n", {"fit_manifold": 2, **EIGENBASIS}),
+    "methods/eigenbasis/basis.py": (r"\Z", "\nADDED = 1\n", {"fit_manifold": 2, **EIGENBASIS}),
     "report/gather.py": (r"\Z", "\nADDED = 1\n", {"make_report": 1}),
     "datasets/synthetic.py": (
         r"\Z", "\nADDED = 1\n",
         {"fetch_dataset": 2, "prepare_features": 2, "prepare_labels": 2, "draw_splits": 2,
          "draw_map": 2, "search_neighbors": 2, "build_graph": 2, "extend_graph": 1,
-         "fit_manifold": 2, **KERNEL, "train_method": 8, "evaluate_method": 5, **END},
+         "fit_manifold": 2, **KERNEL, "train_method": 8, **END},
     ),
 }  # fmt: skip
 
@@ -139,7 +138,7 @@ def test_a_change_in_a_module_that_one_stage_uses(changeable, module):
 
 def test_comments_docstrings_and_layout_change_nothing(changeable):
     project, directory = changeable
-    for module in (*CODE_CHANGES, "artifacts.py", "learners.py", "kernels.py"):
+    for module in (*CODE_CHANGES, "artifacts.py", "labels.py", "kernels.py"):
         path = project.code / "fewfold" / module
         edit(path, '^"""', '"""Said otherwise. ')  # the module's docstring
         edit(path, r"\Z", "\n\n\n# A remark.\n")

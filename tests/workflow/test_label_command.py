@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from _project import Project, copy_project, heed_interrupts
+from _project import ROOT, Project, copy_project, heed_interrupts
 
 FAST = ("--methods", "diffusion,knn", "--cores", "2")
 
@@ -128,7 +128,7 @@ def test_interrupted_and_called_again_it_goes_on(project, tmp_path):
                 started.send_signal(signal.SIGINT)
                 break
         said += started.stdout.read()
-    assert started.returncode != 0 and "goes on from here" in said, said[-3000:]
+    assert started.returncode != 0 and "resumes from here" in said, said[-3000:]
     assert "Traceback" not in said and not (tmp_path / "my-labels/labels.csv").exists()
     again = project.fewfold(*words, cwd=tmp_path)
     assert again.returncode == 0, again.stdout[-3000:]
@@ -253,3 +253,21 @@ def test_the_tutorial_runs_as_written(project, tmp_path):
         assert done.returncode == 0, f"{body}\n{done.stdout[-3000:]}"
     assert commands >= 4
     assert (tmp_path / "wines-labels/labels.csv").exists()
+
+
+def test_the_config_of_the_readme_runs_on_the_file_that_label_reads(project, tmp_path):
+    """One reader: names of rows, categories and empty cells are the same in both commands."""
+    frame, _ = make_file(tmp_path, n=240, labelled=130)
+    frame.loc[[3, 7], "b"] = np.nan
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = next(part for part in readme.split("```") if part.startswith("yaml\n# my.yaml"))
+    (tmp_path / "my.yaml").write_text(block.removeprefix("yaml\n"), encoding="utf-8")
+    words = ("run", "--configfile", "my.yaml", "--out", "my-results", "--cores", "2")
+    done = project.fewfold(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:]
+    table = pd.read_csv(tmp_path / "my-results/results/metrics.csv")
+    assert set(table["n_labeled"]) == {20, 100} and set(table["status"]) == {"ok"}
+    assert table[table["n_labeled"] == 100].groupby("method")["value"].mean().max() < 0.2
+    log = (tmp_path / "my-results/logs/mine/fetch_dataset.log").read_text(encoding="utf-8")
+    assert "Rows are named by the column 'plant_id'" in log and "2 empty cells in 'b'" in log

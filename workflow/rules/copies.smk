@@ -4,22 +4,19 @@
 rule make_copies:
     """Transform the rows that some draw labels, on a grid of parameters."""
     input:
-        features="results/{dataset}/features.h5",
-        splits="results/{dataset}/splits.h5",
+        unpack(jobs.inputs("make_copies")),
     output:
-        copies="results/{dataset}/copies/{transform}.h5",
+        **layout.OUTPUTS["make_copies"],
     log:
-        "logs/{dataset}/copies/{transform}/make_copies.log",
+        layout.log("make_copies"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("make_copies"),
-        runtime=minutes_of("make_copies"),
+        **jobs.requests("make_copies"),
     params:
-        settings=copies_settings,
-        code=code_of("make_copies"),
+        settings=jobs.copies_settings,
+        code=jobs.code("make_copies"),
     message:
         "Making the copies {wildcards.transform} of {wildcards.dataset}"
     script:

@@ -4,20 +4,18 @@
 rule fetch_dataset:
     """Read a published set, a generator or the user's file; download if need be."""
     input:
-        files=source_files,
+        unpack(jobs.inputs("fetch_dataset")),
     output:
-        raw="results/{dataset}/raw.h5",
+        **layout.OUTPUTS["fetch_dataset"],
     log:
-        "logs/{dataset}/fetch_dataset.log",
+        layout.log("fetch_dataset"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("fetch_dataset"),
-        runtime=minutes_of("fetch_dataset"),
+        **jobs.requests("fetch_dataset"),
     params:
-        settings=source_settings,
-        code=code_of("fetch_dataset"),
+        settings=jobs.source_settings,
+        code=jobs.code("fetch_dataset"),
     message:
         "Fetching {wildcards.dataset}"
     script:
@@ -27,21 +25,20 @@ rule fetch_dataset:
 rule prepare_features:
     """Check, scale and project the features; set new rows apart."""
     input:
-        raw=prepared_from("features"),
+        unpack(jobs.inputs("prepare_features")),
     output:
-        features="results/{dataset}/features.h5",
+        **layout.OUTPUTS["prepare_features"],
     log:
-        "logs/{dataset}/prepare_features.log",
+        layout.log("prepare_features"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
     threads: 2
     resources:
-        mem_mb=memory_of("prepare_features"),
-        runtime=minutes_of("prepare_features"),
+        **jobs.requests("prepare_features"),
     params:
-        settings=feature_settings,
-        code=code_of("prepare_features"),
+        settings=jobs.feature_settings,
+        code=jobs.code("prepare_features"),
     message:
         "Preparing the features of {wildcards.dataset}"
     script:
@@ -51,20 +48,18 @@ rule prepare_features:
 rule prepare_labels:
     """Keep the truth apart from the features, so that new labels re-run little."""
     input:
-        raw=prepared_from("labels"),
+        unpack(jobs.inputs("prepare_labels")),
     output:
-        labels="results/{dataset}/labels.h5",
+        **layout.OUTPUTS["prepare_labels"],
     log:
-        "logs/{dataset}/prepare_labels.log",
+        layout.log("prepare_labels"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("prepare_labels"),
-        runtime=minutes_of("prepare_labels"),
+        **jobs.requests("prepare_labels"),
     params:
-        settings=holdout_settings,
-        code=code_of("prepare_labels"),
+        settings=jobs.holdout_settings,
+        code=jobs.code("prepare_labels"),
     message:
         "Preparing the labels of {wildcards.dataset}"
     script:
@@ -74,20 +69,18 @@ rule prepare_labels:
 rule draw_splits:
     """Draw the labelled rows of every trial, once for all methods."""
     input:
-        labels="results/{dataset}/labels.h5",
+        unpack(jobs.inputs("draw_splits")),
     output:
-        splits="results/{dataset}/splits.h5",
+        **layout.OUTPUTS["draw_splits"],
     log:
-        "logs/{dataset}/draw_splits.log",
+        layout.log("draw_splits"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("draw_splits"),
-        runtime=minutes_of("draw_splits"),
+        **jobs.requests("draw_splits"),
     params:
-        settings=split_settings,
-        code=code_of("draw_splits"),
+        settings=jobs.split_settings,
+        code=jobs.code("draw_splits"),
     message:
         "Drawing the labelled rows of {wildcards.dataset}"
     script:

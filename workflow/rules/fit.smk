@@ -4,21 +4,20 @@
 rule fit_manifold:
     """Learn the shape of the data without labels."""
     input:
-        unpack(manifold_inputs),
+        unpack(jobs.inputs("fit_manifold")),
     output:
-        manifold="results/{dataset}/manifolds/{manifold}.h5",
+        **layout.OUTPUTS["fit_manifold"],
     log:
-        "logs/{dataset}/manifolds/{manifold}/fit_manifold.log",
+        layout.log("fit_manifold"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
     threads: 2
     resources:
-        mem_mb=memory_of("fit_manifold"),
-        runtime=minutes_of("fit_manifold"),
+        **jobs.requests("fit_manifold"),
     params:
-        settings=manifold_settings,
-        code=manifold_code,
+        settings=jobs.manifold_settings,
+        code=jobs.part_code("fit_manifold", "manifolds"),
     message:
         "Fitting the manifold {wildcards.manifold} of {wildcards.dataset}"
     script:
@@ -26,26 +25,22 @@ rule fit_manifold:
 
 
 rule encode_points:
-    """Describe every row, seen and new, in the manifold's own terms."""
+    """Describe every row, training and new, in the manifold's own terms."""
     input:
-        features="results/{dataset}/features.h5",
-        manifold="results/{dataset}/manifolds/{manifold}.h5",
+        unpack(jobs.inputs("encode_points")),
     output:
-        points="results/{dataset}/manifolds/{manifold}.points.h5",
+        **layout.OUTPUTS["encode_points"],
     log:
-        "logs/{dataset}/manifolds/{manifold}/encode_points.log",
+        layout.log("encode_points"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
     threads: 2
     resources:
-        mem_mb=memory_of("encode_points"),
-        runtime=minutes_of("encode_points"),
+        **jobs.requests("encode_points"),
     params:
-        settings=lambda wildcards: {
-            "q": config["manifolds"][wildcards.manifold].get("q", 10)
-        },
-        code=code_of("encode_points"),
+        settings=jobs.encoding_settings,
+        code=jobs.encoding_code,
     message:
         "Encoding {wildcards.dataset} in {wildcards.manifold}"
     script:
@@ -55,21 +50,19 @@ rule encode_points:
 rule compute_kernel_tile:
     """Compute some labelled rows of a kernel matrix against all rows."""
     input:
-        unpack(kernel_inputs),
+        unpack(jobs.inputs("compute_kernel_tile")),
     output:
-        tile="results/{dataset}/kernels/{kernel}/tile_{tile}.h5",
+        **layout.OUTPUTS["compute_kernel_tile"],
     log:
-        "logs/{dataset}/kernels/{kernel}/compute_kernel_tile_{tile}.log",
+        layout.log("compute_kernel_tile"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("compute_kernel_tile"),
-        runtime=minutes_of("compute_kernel_tile"),
+        **jobs.requests("compute_kernel_tile"),
     params:
-        settings=kernel_settings,
-        code=kernel_code,
+        settings=jobs.kernel_settings,
+        code=jobs.part_code("compute_kernel_tile", "kernels"),
     message:
         "Computing the kernel {wildcards.kernel} of {wildcards.dataset}, tile {wildcards.tile}"
     script:
@@ -79,20 +72,18 @@ rule compute_kernel_tile:
 rule join_kernel:
     """Join the tiles as one virtual matrix, without a copy."""
     input:
-        tiles=kernel_tiles,
+        unpack(jobs.inputs("join_kernel")),
     output:
-        kernel="results/{dataset}/kernels/{kernel}.h5",
+        **layout.OUTPUTS["join_kernel"],
     log:
-        "logs/{dataset}/kernels/{kernel}/join_kernel.log",
+        layout.log("join_kernel"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("join_kernel"),
-        runtime=minutes_of("join_kernel"),
+        **jobs.requests("join_kernel"),
     params:
-        settings=lambda wildcards: plain(config["kernels"][wildcards.kernel]),
-        code=code_of("join_kernel"),
+        settings=jobs.join_settings,
+        code=jobs.code("join_kernel"),
     message:
         "Joining the kernel {wildcards.kernel} of {wildcards.dataset}"
     script:
@@ -100,23 +91,22 @@ rule join_kernel:
 
 
 rule train_method:
-    """Fit one method on a batch of labelled draws and label all rows."""
+    """Fit one method on a batch of labeled draws, label all rows, score and draw."""
     input:
-        unpack(training_inputs),
+        unpack(jobs.inputs("train_method")),
     output:
-        predictions="results/{dataset}/methods/{method}/trials_{first}_{last}.h5",
+        **layout.OUTPUTS["train_method"],
     log:
-        "logs/{dataset}/methods/{method}/train_method_{first}_{last}.log",
+        layout.log("train_method"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("train_method"),
-        runtime=minutes_of("train_method"),
+        **jobs.requests("train_method"),
     params:
-        settings=training_settings,
-        code=training_code,
+        names=jobs.training_names,
+        settings=jobs.training_settings,
+        code=jobs.training_code,
     message:
         "Training {wildcards.method} on {wildcards.dataset}, trials {wildcards.first} to {wildcards.last}"
     script:

@@ -4,21 +4,20 @@
 rule search_neighbors:
     """Find the nearest rows of one tile of rows."""
     input:
-        features="results/{dataset}/features.h5",
+        unpack(jobs.inputs("search_neighbors")),
     output:
-        neighbors="results/{dataset}/graphs/{graph}/neighbors_{tile}.h5",
+        **layout.OUTPUTS["search_neighbors"],
     log:
-        "logs/{dataset}/graphs/{graph}/search_neighbors_{tile}.log",
+        layout.log("search_neighbors"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
     threads: 2
     resources:
-        mem_mb=memory_of("search_neighbors"),
-        runtime=minutes_of("search_neighbors"),
+        **jobs.requests("search_neighbors"),
     params:
-        settings=search_settings,
-        code=graph_code("search_neighbors"),
+        settings=jobs.search_settings,
+        code=jobs.graph_code("search_neighbors"),
     message:
         "Searching neighbours in {wildcards.dataset} ({wildcards.graph}, tile {wildcards.tile})"
     script:
@@ -28,20 +27,18 @@ rule search_neighbors:
 rule build_graph:
     """Weigh and symmetrise the neighbours; note components and isolated points."""
     input:
-        tiles=neighbor_tiles,
+        unpack(jobs.inputs("build_graph")),
     output:
-        graph="results/{dataset}/graphs/{graph}.h5",
+        **layout.OUTPUTS["build_graph"],
     log:
-        "logs/{dataset}/graphs/{graph}/build_graph.log",
+        layout.log("build_graph"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("build_graph"),
-        runtime=minutes_of("build_graph"),
+        **jobs.requests("build_graph"),
     params:
-        settings=graph_settings,
-        code=graph_code("build_graph"),
+        settings=jobs.graph_settings,
+        code=jobs.graph_code("build_graph"),
     message:
         "Building the graph {wildcards.graph} of {wildcards.dataset}"
     script:
@@ -51,21 +48,20 @@ rule build_graph:
 rule extend_graph:
     """Weigh the graph's nodes for rows that it never saw."""
     input:
-        features="results/{dataset}/features.h5",
-        graph="results/{dataset}/graphs/{graph}.h5",
+        unpack(jobs.inputs("extend_graph")),
     output:
-        extension="results/{dataset}/graphs/{graph}.new.h5",
+        **layout.OUTPUTS["extend_graph"],
     log:
-        "logs/{dataset}/graphs/{graph}/extend_graph.log",
+        layout.log("extend_graph"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
     threads: 2
     resources:
-        mem_mb=memory_of("extend_graph"),
-        runtime=minutes_of("extend_graph"),
+        **jobs.requests("extend_graph"),
     params:
-        code=graph_code("extend_graph"),
+        settings=jobs.graph_settings,
+        code=jobs.graph_code("extend_graph"),
     message:
         "Attaching new rows of {wildcards.dataset} to {wildcards.graph}"
     script:

@@ -4,81 +4,42 @@
 rule draw_map:
     """Place rows in the plane for the report, without labels."""
     input:
-        features="results/{dataset}/features.h5",
+        unpack(jobs.inputs("draw_map")),
     output:
-        picture="results/{dataset}/map.h5",
+        **layout.OUTPUTS["draw_map"],
     log:
-        "logs/{dataset}/draw_map.log",
+        layout.log("draw_map"),
     cache: True
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("draw_map"),
-        runtime=minutes_of("draw_map"),
+        **jobs.requests("draw_map"),
     params:
-        settings=lambda wildcards: {"seed": plan.run["seed"]},
-        code=code_of("draw_map"),
+        settings=jobs.map_settings,
+        code=jobs.code("draw_map"),
     message:
         "Drawing the map of {wildcards.dataset}"
     script:
         "../../scripts/draw_map.py"
 
 
-rule draw_figures:
-    """Draw a method's own pictures for the first trial with the most labels."""
-    input:
-        unpack(training_inputs),
-    output:
-        figures="results/{dataset}/methods/{method}/figures.h5",
-    log:
-        "logs/{dataset}/methods/{method}/draw_figures.log",
-    cache: True
-    conda:
-        "../envs/fewfold.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory_of("draw_figures"),
-        runtime=minutes_of("draw_figures"),
-    params:
-        settings=figure_settings,
-        code=figure_code,
-    message:
-        "Drawing the pictures of {wildcards.method} on {wildcards.dataset}"
-    script:
-        "../../scripts/draw_figures.py"
-
-
 rule make_report:
     """Write the report: one HTML file that opens offline."""
     input:
-        metrics="results/metrics.csv",
-        summary="results/summary.csv",
-        comparisons="results/comparisons.csv",
-        stages=all_paths(report_files()),
+        unpack(jobs.inputs("make_report")),
     output:
-        page="results/report/index.html",
+        **layout.OUTPUTS["make_report"],
     log:
-        "logs/make_report.log",
+        layout.log("make_report"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 1
     resources:
-        mem_mb=memory_of("make_report"),
-        runtime=minutes_of("make_report"),
+        **jobs.requests("make_report"),
     params:
-        files=report_files(),
-        settings=lambda wildcards: {
-            "config": config,
-            "skipped": [
-                [name, method, reason]
-                for name in plan.run["datasets"]
-                for method, reason in plan.skipped(name).items()
-            ],
-            "edges": used_edges(),
-        },
-        code=code_of("make_report"),
-        templates=templates_digest("report"),
+        files=jobs.report_files(),
+        settings=jobs.report_settings,
+        code=jobs.code("make_report"),
+        templates=jobs.templates("report"),
     message:
         "Writing the report"
     script:

@@ -8,17 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from fewfold.datasets.frames import existing_file, memory_bytes, sound
+from fewfold.datasets.damage import sound
+from fewfold.datasets.frames import existing_file
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
+from fewfold.memory import require, require_rows
 
 NUMPY_SUFFIXES = (".npy", ".npz")
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 ARRAY_SUFFIXES = (*NUMPY_SUFFIXES, *HDF5_SUFFIXES, ".mtx")
+_TEXT_BLOCK = 1 << 28  # bytes that a block of texts of any length may take
 
 
 def refuse_size(where: str, shape, itemsize: int, held: int | None) -> None:
-    """Refuse an array larger than the file that should hold it, or than memory.
+    """Refuse an array larger than the file that should hold it, or than free memory.
 
     Parameters
     ----------
@@ -40,11 +43,7 @@ def refuse_size(where: str, shape, itemsize: int, held: int | None) -> None:
             f"{where}: the header announces {text} values ({size} bytes), the file holds {held}. "
             "It is cut short or damaged: write it again."
         )
-    if size > memory_bytes():
-        raise InputError(
-            f"{where}: the header announces {text} values ({size} bytes), more than this "
-            f"machine's {memory_bytes()} bytes of memory. Take a sample or fewer columns."
-        )
+    require(size, where, f"the {text} values that the header announces")
 
 
 def check_dtype(where: str, dtype: np.dtype, text: bool = False) -> None:
@@ -67,8 +66,12 @@ def _npy_header(stream, where: str):
         if version[0] not in reader:
             raise ValueError(f"format version {version}")
         shape, _, dtype = reader[version[0]](stream)
-    if any(length < 0 for length in shape):
-        raise InputError(f"{where}: the header announces the shape {shape}. Write it again.")
+    # Python counts True as 1, numpy does not.
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise InputError(
+            f"{where}: the header announces the shape {shape}; allowed: whole numbers from 0. "
+            "Write it again with numpy.save."
+        )
     return shape, dtype
 
 
@@ -78,7 +81,8 @@ def read_npy(path: Path, text: bool = False, lazy: bool = False) -> np.ndarray:
         shape, dtype = _npy_header(stream, str(path))
         check_dtype(str(path), dtype, text)
         refuse_size(str(path), shape, dtype.itemsize, path.stat().st_size - stream.tell())
-    return np.load(path, allow_pickle=False, mmap_mode="r" if lazy else None)
+    with sound(path, "a whole NumPy file", "Write it again with numpy.save."):
+        return np.load(path, allow_pickle=False, mmap_mode="r" if lazy else None)
 
 
 class NpzSource:
@@ -110,9 +114,17 @@ class NpzSource:
 
     def shape(self, name: str) -> tuple:
         """Shape of one array, read from its header only."""
-        if self.sparse:
-            return tuple(int(n) for n in self._read("shape"))
-        return self.header(name)[0]
+        return self._sparse_shape() if self.sparse else self.header(name)[0]
+
+    def _sparse_shape(self) -> tuple[int, int]:
+        where, shape = f"{self.path}[shape]", self._read("shape")
+        if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
+            raise InputError(
+                f"{where}: found {shape.tolist()}; allowed: two whole numbers from 0. Write the "
+                "file again with scipy.sparse.save_npz."
+            )
+        require_rows(str(self.path), shape, int(np.prod(self.header("data")[0])))
+        return int(shape[0]), int(shape[1])
 
     def _read(self, name: str, text: bool = False) -> np.ndarray:
         check_dtype(f"{self.path}[{name}]", self.header(name)[1], text)
@@ -126,6 +138,7 @@ class NpzSource:
             return self._read(name, text)
         for member in self.members:
             self.header(member)
+        self._sparse_shape()
         return _load_sparse(self.path)
 
 
@@ -192,6 +205,7 @@ class Hdf5Source:
         plain = node.id.get_create_plist().get_nfilters() == 0
         itemsize = max(node.dtype.itemsize, 1)
         held = node.id.get_storage_size() if plain and not is_text else None
+        _check_chunks(where, node)
         refuse_size(where, node.shape, itemsize, held)
         return node
 
@@ -207,8 +221,89 @@ class Hdf5Source:
         with self._open() as file:
             node = self._dataset(file, name, text)
             if h5py.check_string_dtype(node.dtype) is not None:
-                return np.asarray(node.asstr()[...], dtype=str)
+                return _read_text(f"{self.path}[{name}]", node, self.path.stat().st_size)
             return node[...]
+
+
+def check_h5ad(path: Path) -> None:
+    """Look at every dataset of an h5ad file, which is read whole, before any is decoded.
+
+    Refused are links (which could lead out of the file), values in other files, parts that were
+    never written, and more than free memory holds.
+    """
+    import h5py
+
+    source, total = Hdf5Source(path), 0
+    with source._open() as file:
+
+        def links(group, prefix=""):
+            for key in group:
+                link = group.get(key, getlink=True)
+                if not isinstance(link, h5py.HardLink):
+                    raise InputError(
+                        f"{path}[{prefix}{key}]: is a link. Links are not followed: store the data "
+                        "itself."
+                    )
+                yield f"{prefix}{key}", group[key]
+
+        groups, seen = [(file, "")], set()
+        while groups:
+            group, prefix = groups.pop()
+            for name, node in links(group, prefix):
+                if node.id in seen:
+                    continue
+                seen.add(node.id)
+                if isinstance(node, h5py.Group):
+                    groups.append((node, f"{name}/"))
+                elif node.shape is not None:
+                    total += _decoded_size(source, file, name, node, path)
+                    require(total, path, f"its arrays up to {name!r}")
+
+
+def _decoded_size(source, file, name, node, path) -> int:
+    import h5py
+
+    if h5py.check_string_dtype(node.dtype) is None:
+        node = source._dataset(file, name, text=True)
+        return int(np.prod(node.shape, dtype=object)) * node.dtype.itemsize
+    node = source._dataset(file, name, text=True)
+    if not node.ndim:
+        return 60
+    return sum(len(t) + 60 for t in np.ravel(_read_text(f"{path}[{name}]", node,
+                                                        path.stat().st_size)))  # fmt: skip
+
+
+def _check_chunks(where: str, node) -> None:
+    """Refuse chunks that were never written (made up when read), and one too large to unpack."""
+    if node.chunks is None:
+        return
+    expected = 1
+    for length, step in zip(node.shape, node.chunks):
+        expected *= -(-length // step)
+    if node.id.get_num_chunks() < expected:
+        raise InputError(
+            f"{where}: {node.id.get_num_chunks()} of its {expected} parts were written; the values "
+            "of the others would be made up. Write the file again."
+        )
+    chunk = max(node.dtype.itemsize, 1)
+    for step in node.chunks:
+        chunk *= int(step)
+    require(chunk, where, "its parts, which are unpacked whole,")
+
+
+def _read_text(where: str, node, file_size: int) -> np.ndarray:
+    """Read texts by blocks, counting their size: many rows may share one long stored text."""
+    width = max(1, int(np.prod(node.shape[1:])))
+    step = int(np.clip(_TEXT_BLOCK // max(file_size * width, 1), 1, 1 << 16))
+    found, size = [], 0
+    for start in range(0, node.shape[0] if node.ndim else 0, step):
+        block = np.ravel(node.asstr()[start : start + step]).tolist()
+        size += sum(map(len, block)) + 60 * len(block)
+        require(size, where, f"the first {start + step} rows of texts")
+        found += block
+    out = np.empty(len(found), dtype=object)
+    out[:] = found
+    return out.reshape(node.shape) if node.ndim else out
 
 
 def read_mtx(path: Path):
@@ -240,7 +335,10 @@ def mtx_info(path: Path) -> tuple[tuple[int, int], int, str]:
             f"{path}: the header announces {rows} x {columns} with {entries} entries, but the file "
             f"holds {path.stat().st_size} bytes. It is cut short or damaged: write it again."
         )
-    refuse_size(str(path), (rows + 1,), 8, None)
+    if kind == "coordinate":
+        require_rows(str(path), (rows, columns), entries * (1 if symmetry == "general" else 2))
+    else:
+        refuse_size(str(path), (rows, columns), 8, None)
     return (rows, columns), entries, kind
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fewfold.exceptions import InputError
+from fewfold.labels import known_mask
 
 UNLABELLED = -1
 
@@ -38,6 +39,8 @@ class Dataset:
         Names of the columns and of the rows.
     groups : int ndarray of shape (n_samples,) or None
         The true manifold or decision set of each row, for generated sets.
+    notes : tuple of str
+        What reading decided, in words.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Dataset:
     feature_names: list[str] | None = None
     ids: list[str] | None = None
     groups: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
         n = self.X.shape[0]
@@ -90,7 +94,7 @@ class Dataset:
     @property
     def labelled(self) -> np.ndarray:
         """Bool mask of the rows whose target is known."""
-        return ~np.isnan(self.y) if self.task == "regression" else self.y >= 0
+        return known_mask(self.y)
 
     @property
     def n_labelled(self) -> int:
@@ -129,7 +133,23 @@ class Dataset:
             feature_names=self.feature_names,
             ids=None if self.ids is None else [self.ids[i] for i in rows],
             groups=None if self.groups is None else self.groups[rows],
+            notes=self.notes,
         )
+
+
+@dataclass(frozen=True)
+class Description:
+    """The shape of a dataset, known without loading it."""
+
+    name: str
+    task: str
+    n_samples: int
+    n_features: int
+    n_classes: int | None
+    n_test: int = 0
+    n_splits: int = 0
+    sparse: bool = False
+    image_shape: tuple[int, ...] | None = None
 
 
 def encode_classes(values: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fewfold.datasets.base import Dataset
+from fewfold.datasets.base import Dataset, Description
 from fewfold.datasets.registry import Entry, registry, unknown_name
 from fewfold.datasets.subset import Selection
-from fewfold.exceptions import InputError
+from fewfold.datasets.table.loading import describe_file, load_file
 
 FILE = "file"
-
-
-@dataclass(frozen=True)
-class Description:
-    """The shape of a dataset, known without loading it."""
-
-    name: str
-    task: str
-    n_samples: int
-    n_features: int
-    n_classes: int | None
-    n_test: int = 0
-    n_splits: int = 0
-    sparse: bool = False
-    image_shape: tuple[int, ...] | None = None
+STORED = "stored"  # features and labels that a command wrote as two stage files
 
 
 @dataclass(frozen=True)
@@ -46,7 +32,7 @@ class Record:
 
 
 def names() -> list[str]:
-    """Give the names of all sources: published, generated, and ``file``."""
+    """Return the names of all sources a user may name: published, generated, and ``file``."""
     from fewfold.datasets.synthetic import GENERATORS
 
     return [*registry(), *GENERATORS, FILE]
@@ -66,7 +52,7 @@ def load(name: str, **options: Any) -> Dataset:
         and, for images, ``image_size`` and ``rotated`` (each image turned by a random angle);
         newsgroups also its tokeniser's options. Generators take ``n_samples``, ``n_test``,
         ``seed`` and their own. ``file`` takes ``path``, ``target`` and the other options of
-        ``fewfold.datasets.tables.load_file``.
+        ``fewfold.datasets.table.options.FileOptions``.
 
     Returns
     -------
@@ -80,9 +66,7 @@ def load(name: str, **options: Any) -> Dataset:
     from fewfold.datasets.synthetic import GENERATORS, generate
 
     if name == FILE:
-        from fewfold.datasets.tables import load_file
-
-        return load_file(**_checked(name, options, load_file))
+        return load_file(**options)
     if name in GENERATORS:
         return generate(name, **options)
     if name not in registry():
@@ -131,8 +115,6 @@ def _checked(name: str, options: dict, function, skip: int = 0) -> dict:
 
     known = list(inspect.signature(function).parameters)[skip:]
     _no_more(name, {k: v for k, v in options.items() if k not in known}, known)
-    if name == FILE and "path" not in options:
-        raise InputError("dataset file: option path is missing. Give the path of the data file.")
     return options
 
 
@@ -145,7 +127,8 @@ def describe(name: str, **options: Any) -> Description:
     """Give the shape that ``load(name, **options)`` would have, without loading it.
 
     Published and generated sets answer from the registry. User files are scanned cheaply.
-    Newsgroups with other than the default options have to be tokenised to be known.
+    Newsgroups with other than the default options have to be tokenized to be known. Of stored
+    features the entry itself says the shape.
 
     Examples
     --------
@@ -155,9 +138,9 @@ def describe(name: str, **options: Any) -> Description:
     from fewfold.datasets.synthetic import GENERATORS, check_options
 
     if name == FILE:
-        from fewfold.datasets.tables import describe_file, load_file
-
-        return describe_file(**_checked(name, options, load_file))
+        return describe_file(**options)
+    if name == STORED:
+        return _described_by_entry(**_checked(name, options, _described_by_entry))
     if name in GENERATORS:
         generator = GENERATORS[name]
         own = {k: v for k, v in options.items() if k not in ("n_samples", "n_test", "seed")}
@@ -192,6 +175,16 @@ def describe(name: str, **options: Any) -> Description:
         sparse=entry.sparse,
         image_shape=shape,
     )
+
+
+def _described_by_entry(features: str, labels: str, shape: dict) -> Description:
+    known = [field.name for field in fields(Description) if field.name != "name"]
+    for key in shape:
+        if key not in known:
+            raise unknown_name(f"option shape of dataset {STORED}:", key, known)
+    image_shape = shape.get("image_shape")
+    shape = {**shape, "image_shape": tuple(image_shape) if image_shape else None}
+    return Description(name=STORED, **shape)
 
 
 def _described(entry: Entry, data: Dataset) -> Description:

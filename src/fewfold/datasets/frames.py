@@ -12,33 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
+from fewfold.datasets.damage import sound
+from fewfold.datasets.parquet import open_parquet, read_columns
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
+from fewfold.memory import require
 
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
 _BLOCK = 1 << 22  # blocks are parsed side by side
 _PIECE = 1 << 24  # of a text file looked at once
 _ONE_BLOCK = 1 << 30  # but types are guessed from the first block only
-
-
-def memory_bytes() -> int:
-    """Give the machine's memory in bytes; no array may be larger."""
-    import os
-
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-@contextlib.contextmanager
-def sound(where: str | Path, what: str, advice: str = "Write it again."):
-    """Turn whatever a library raises on a damaged file into one clear error."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:  # damage can surface as nearly any kind
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{where}: not {what} ({reason[:200]}). {advice}") from error
+MOST_COLUMNS = 200_000
+COLUMN_BYTES = 15_000  # taken by each column of a table while it is understood (measured)
 
 
 def existing_file(path: str | Path) -> Path:
@@ -120,7 +106,7 @@ def column_names(
     """Give the column names of a CSV, TSV or Parquet file without reading its rows."""
     file = existing_file(path)
     if file.suffix.lower() in PARQUET_SUFFIXES:
-        return check_names(file, _parquet_file(file).schema_arrow.names)
+        return check_names(file, open_parquet(file).schema_arrow.names)
     with open(file, "rb") as stream:
         head = stream.read(_PIECE)
     # A letter cut in two at the end of the piece does not matter here.
@@ -130,7 +116,12 @@ def column_names(
 
 
 def check_names(file: Path, names: Sequence[str]) -> list[str]:
-    """Refuse duplicate column names; name the nameless by their place."""
+    """Refuse duplicate column names and too many; name the nameless by their place."""
+    if len(names) > MOST_COLUMNS:
+        raise InputError(
+            f"{file}: has {len(names)} columns; allowed in a table: {MOST_COLUMNS}. Save it as an "
+            "array (NPZ or HDF5), where a column takes 8 bytes per row and nothing besides."
+        )
     names = [str(n).strip() or f"column_{i}" for i, n in enumerate(names, 1)]
     for name, count in Counter(names).items():
         if count > 1:
@@ -214,15 +205,11 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    if file.stat().st_size * 2 > memory_bytes():
-        raise InputError(
-            f"{file}: {file.stat().st_size} bytes do not fit into this machine's memory as a "
-            "table. Convert it to Parquet with fewer columns, or take a sample."
-        )
     raw, head = _utf8(file, encoding)
     delimiter = _delimiter(file, head, delimiter)
     names = _header(file, head, delimiter)
     _check_wanted(file, names, only)
+    _check_width(file, len(names), len(raw))
     has_quotes = any(b'"' in raw[s : s + _PIECE].tobytes() for s in range(0, len(raw), _PIECE))
 
     def parse(types, block):
@@ -325,8 +312,9 @@ def line_of_row(path: Path, row: int, delimiter: str | None, encoding: str) -> i
 
 
 def _check_wanted(file: Path, names: Sequence[str], only) -> None:
+    known = set(names)  # a list would be searched once per column, of which there may be many
     for name in only or ():
-        if name not in names:
+        if name not in known:
             raise missing_column(file, name, names)
 
 
@@ -334,37 +322,24 @@ def missing_column(file: Path, name: str, names: Sequence[str], what: str = "col
     """Build the error for a column that is not there, with the nearest name."""
     guess = nearest(name, names)
     hint = f" Did you mean {guess!r}?" if guess else ""
-    listed = ", ".join(map(str, names[:12])) + (", ..." if len(names) > 12 else "")
-    return InputError(f"{file}: no {what} {name!r}.{hint} Columns: {listed}.")
+    return InputError(f"{file}: no {what} {name!r}.{hint} Columns: {some_names(names)}.")
 
 
-def _parquet_file(file: Path):
-    from pyarrow import parquet
-
-    with sound(file, "a whole Parquet file"):
-        return parquet.ParquetFile(file)
+def some_names(names: Sequence[str], most: int = 12) -> str:
+    """List the first columns."""
+    return ", ".join(map(str, names[:most])) + (", ..." if len(names) > most else "")
 
 
 def _read_parquet(file: Path, only):
-    import pyarrow as pa
-
-    parquet = _parquet_file(file)
-    meta = parquet.metadata
-    names = check_names(file, parquet.schema_arrow.names)
+    names = check_names(file, open_parquet(file).schema_arrow.names)
     _check_wanted(file, names, only)
-    size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
-    announced = max(size, meta.num_rows * max(len(names), 1))
-    if announced > memory_bytes():
-        raise InputError(
-            f"{file}: announces {meta.num_rows} rows x {len(names)} columns ({announced} bytes), "
-            "more than this machine's memory. Take fewer columns or a sample."
-        )
-    for field in parquet.schema_arrow:
-        if pa.types.is_nested(field.type) and (only is None or field.name in only):
-            raise InputError(
-                f"{file}: column {field.name!r} is of type {field.type}; allowed: numbers, "
-                "booleans, text. Flatten or remove it."
-            )
+    _check_width(file, len(names if only is None else only))
     wanted = names if only is None else list(only)
-    with sound(file, "a whole Parquet file"):
-        return parquet.read(columns=wanted).rename_columns(wanted)
+    return read_columns(file, wanted).rename_columns(wanted)
+
+
+def _check_width(file: Path, n_columns: int, n_bytes: int = 0) -> None:
+    """Refuse a table whose columns, each an object of its own, do not fit into memory."""
+    size = 2 * n_bytes + COLUMN_BYTES * n_columns
+    require(size, file, f"{n_columns} columns of a table",
+            advice="Convert it to Parquet with fewer columns, or take a sample.")  # fmt: skip

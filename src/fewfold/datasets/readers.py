@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import numpy as np
 from fewfold.datasets.archives import gunzip
 from fewfold.datasets.base import Dataset
 from fewfold.datasets.registry import Entry
-from fewfold.exceptions import DownloadError
+from fewfold.exceptions import DownloadError, InputError
+from fewfold.memory import require
 
 
 def read_digits(entry: Entry, paths: list[Path]) -> Dataset:
@@ -118,13 +120,18 @@ def read_lds(entry: Entry, paths: list[Path]) -> Dataset:
 
 def load_mat(path: Path) -> dict:
     """Load a MATLAB 5 file, with one clear error when it cannot be read."""
-    from scipy.io import loadmat
+    from scipy.io import loadmat, whosmat
 
     try:
         with warnings.catch_warnings():
             # scipy announces a change of its sparse type; we convert anyway.
             warnings.simplefilter("ignore")
+            for name, shape, kind in whosmat(path):
+                size = 8 * math.prod(shape) if kind != "sparse" else 0
+                require(size, f"{path}[{name}]", f"{shape} values")
             return loadmat(path)
+    except InputError:
+        raise
     except Exception as error:  # scipy raises many kinds on damaged files
         raise DownloadError(
             f"{path}: not a readable MATLAB file ({type(error).__name__}: {error}). "

@@ -52,40 +52,44 @@ class Selection:
         return selection, rest
 
     def _check(self) -> None:
-        name = self.entry.name
+        self._check_part()
+        self._check_classes()
+        self._check_numbers()
+
+    def _refuse(self, option: str, value, allowed: str) -> InputError:
+        return InputError(f"dataset {self.entry.name}: {option}={value!r}{allowed}")
+
+    def _check_part(self) -> None:
         if self.part not in PARTS:
-            raise InputError(f"dataset {name}: part={self.part!r}; allowed: {', '.join(PARTS)}.")
+            raise self._refuse("part", self.part, f"; allowed: {', '.join(PARTS)}.")
         if self.part != "all" and "test" not in self.entry.counts:
-            raise InputError(
-                f"dataset {name}: part={self.part!r}, but it has no official test rows. "
-                "Leave part out."
-            )
+            why = ", but it has no official test rows. Leave part out."
+            raise self._refuse("part", self.part, why)
+
+    def _check_classes(self) -> None:
         for label in self.classes or ():
             if label not in self.entry.classes:
-                raise unknown_name(f"class of dataset {name}:", label, self.entry.classes)
-        if self.merge is not None:
-            kept = self.entry.classes if self.classes is None else self.classes
-            named = [c for group in self.merge for c in group]
-            if sorted(named) != sorted(kept):
-                raise InputError(
-                    f"dataset {name}: merge={[list(g) for g in self.merge]}; allowed: groups in "
-                    f"which each of the classes {', '.join(kept)} stands once."
-                )
-        n = self.n_samples
+                what = f"class of dataset {self.entry.name}:"
+                raise unknown_name(what, label, self.entry.classes)
+        if self.merge is None:
+            return
+        kept = self.entry.classes if self.classes is None else self.classes
+        if sorted(c for group in self.merge for c in group) != sorted(kept):
+            allowed = f"; allowed: groups in which each of the classes {', '.join(kept)} is once."
+            raise self._refuse("merge", [list(group) for group in self.merge], allowed)
+
+    def _check_numbers(self) -> None:
+        n, size = self.n_samples, self.image_size
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-            raise InputError(
-                f"dataset {name}: n_samples={n!r}; allowed: a whole number of at least 1."
-            )
+            raise self._refuse("n_samples", n, "; allowed: a whole number of at least 1.")
         if isinstance(self.noise, bool) or not 0 <= self.noise <= 10:
-            raise InputError(
-                f"dataset {name}: noise={self.noise!r}; allowed: a share of the range of values, "
-                "from 0 up (0.1: a standard deviation of a tenth of it)."
+            allowed = (
+                "; allowed: a share of the range of values, from 0 to 10 (0.1: a standard "
+                "deviation of a tenth of it)."
             )
-        size = self.image_size
+            raise self._refuse("noise", self.noise, allowed)
         if size is not None and (len(size) != 2 or not all(1 <= s <= 512 for s in size)):
-            raise InputError(
-                f"dataset {name}: image_size={list(size)}; allowed: [height, width] of 1 to 512."
-            )
+            raise self._refuse("image_size", list(size), "; allowed: [height, width] of 1 to 512.")
 
     def class_codes(self) -> list[int]:
         """Codes (in the whole dataset) of the classes kept, in the dataset's order."""
@@ -127,7 +131,7 @@ class Selection:
         if self.image_size is not None:
             data = _resized(data, self.image_size)
         if self.rotated:
-            from fewfold.invariance.rotated import rotated_images
+            from fewfold.transforms.rotated import rotated_images
 
             data = replace(data, X=rotated_images(data.X, data.image_shape, self.seed))
         if self.merge is not None:

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from fewfold.datasets import arrays, frames
+from fewfold.datasets.table.marks import UNLABELED_MARKS, cell_text
 from fewfold.exceptions import InputError
 
-UNLABELLED_MARKS = ("", "nan", "NaN", "NA", "N/A", "None", "null", "?", "-1")
+LONGEST_NAME = 1000  # of a class, which stands in tables, pages and pictures
+
+
+class Target(NamedTuple):
+    """Labels as numbers.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_samples,)
+        int64 codes with -1, or float64 with NaN, where there is no label.
+    classes : list of str or None
+        Name of each code; None for regression.
+    task : {'classification', 'regression'}
+    """
+
+    y: np.ndarray
+    classes: list[str] | None
+    task: str
 
 
 def one_per_row(values: np.ndarray, n_samples: int, where: str) -> np.ndarray:
@@ -58,7 +77,8 @@ def encode_target(
     *,
     task: str = "auto",
     where: str = "target",
-    unlabelled: Sequence[str] = UNLABELLED_MARKS,
+    unlabelled: Sequence[str] = UNLABELED_MARKS,
+    alternative: str = "",
 ) -> tuple[np.ndarray, list[str] | None, str]:
     """Turn label values, partly empty, into codes (or numbers to predict).
 
@@ -73,35 +93,36 @@ def encode_target(
         Named in errors.
     unlabelled : sequence of str
         Values that mean "no label"; -1 only for classes.
+    alternative : str
+        What else can be done if there is no label, for the message.
 
     Returns
     -------
-    y : ndarray of shape (n_samples,)
-        int64 codes with -1, or float64 with NaN.
-    classes : list of str or None
-    task : str
+    Target
 
     Examples
     --------
     >>> import numpy as np
-    >>> encode_target(np.array(["cat", "", "dog", "-1"]))
-    (array([ 0, -1,  1, -1]), ['cat', 'dog'], 'classification')
+    >>> encode_target(np.array(["cat", "", "dog", "-1"])).y.tolist()
+    [0, -1, 1, -1]
     """
     if task not in ("auto", "classification", "regression"):
         raise InputError(f"task={task!r}; allowed: auto, classification, regression.")
-    text = np.array(["" if _empty(v) else _cell(v) for v in np.asarray(values).tolist()], dtype=str)
+    # Objects: an array of fixed width would give every cell the length of the longest.
+    text = np.empty(len(values), dtype=object)
+    text[:] = [cell_text(v) for v in np.asarray(values).tolist()]
     marks = {str(m) for m in unlabelled} | {""}
-    missing = np.isin(text, list(marks - {"-1"}))
+    missing = _is_one_of(text, marks - {"-1"})
     if task == "auto":
         task = _guess_task(text[~missing])
     if task == "regression":
-        return _regression(text, missing, where), None, task
-    missing |= np.isin(text, list(marks))
-    classes = _sorted_names(np.unique(text[~missing]).tolist())
+        return Target(_regression(text, missing, where), None, task)
+    missing |= _is_one_of(text, marks)
+    classes = _sorted_names(sorted(set(text[~missing].tolist())))
     if not classes:
         raise InputError(
             f"{where}: no row is labelled ({len(text)} rows, all empty or marked unlabelled). "
-            "Label at least one row of each of two classes."
+            f"Label at least one row of each of two classes{alternative}."
         )
     if len(classes) == 1:
         hint = (
@@ -113,21 +134,24 @@ def encode_target(
             f"{where}: only one class is labelled ({classes[0]!r}, {int((~missing).sum())} of "
             f"{len(text)} rows). At least two are needed: label some rows of another class.{hint}"
         )
+    _check_class_names(classes, where)
     code = {c: i for i, c in enumerate(classes)}
     y = np.array([-1 if gone else code[v] for v, gone in zip(text.tolist(), missing)], np.int64)
-    return y, classes, task
+    return Target(y, classes, task)
 
 
-def _empty(value) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value)) or str(value) == "<NA>"
+def _check_class_names(classes: list[str], where: str) -> None:
+    for name in classes:
+        if "\0" in name or len(name) > LONGEST_NAME:
+            fault = "holds a NUL character" if "\0" in name else f"has {len(name)} characters"
+            raise InputError(
+                f"{where}: the class name {name[:40]!r} {fault}; allowed: text of up to "
+                f"{LONGEST_NAME} characters without NUL. Correct these cells."
+            )
 
 
-def _cell(value) -> str:
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
+def _is_one_of(text: np.ndarray, marks: set) -> np.ndarray:
+    return np.array([cell in marks for cell in text.tolist()], dtype=bool)
 
 
 def _guess_task(text: np.ndarray) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fewfold.datasets.archives import lines_digest, tar_members, zip_member
 from fewfold.datasets.registry import DataFile, Source
+from fewfold.datasets.verification import fault_of
 from fewfold.exceptions import DownloadError
 
 TRIES = 4
@@ -196,8 +197,6 @@ class ResumingDownloader:
 
     def _check(self) -> None:
         """Verify the part file; bring it into our packing where the source has another."""
-        from fewfold.datasets.download import fault_of
-
         if self.source.pack == "same":
             fault = fault_of(self.part, self.wanted)
             if fault:

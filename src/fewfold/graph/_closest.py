@@ -1,7 +1,8 @@
 """Compiled parts of the neighbour searches; imported late, since numba is slow to load."""
 
-import numba
 import numpy as np
+
+from fewfold.compiled import numba
 
 # Products looked at together: most hold nothing close enough, which one vector compare shows.
 _GROUP = 64

@@ -113,7 +113,7 @@ def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **ch
     >>> graph.n_components, graph.W.shape
     (1, (6, 6))
     """
-    settings = replace(settings or GraphSettings(), **changes)
+    settings = replace(settings or GraphSettings(), **changes).with_user_functions()
     return graph_from_neighbors(find_neighbors(X, settings, progress=progress), settings)
 
 

@@ -21,6 +21,11 @@ def write_neighbors(path, neighbors: Neighbors, *, first_row=0, stage="search_ne
 def read_neighbors(paths, stage="search_neighbors") -> Neighbors:
     """Read the tiles of a neighbour search, in order, as one."""
     tiles = [artifacts.read(p, stage) for p in paths]
+    n, k = sum(t.shape("indices")[0] for t in tiles), tiles[0].shape("indices")[1]
+    for tile in tiles:
+        if tile.shape("indices")[1] != k:
+            tile.fail(f"holds {tile.shape('indices')[1]} neighbors per row, the first tile {k}")
+        tile.check_rows("indices", tile["indices"], n)
     recalls = [t.note("recall") for t in tiles if t.note("recall") is not None]
     weights = [t.shape("indices")[0] for t in tiles if t.note("recall") is not None]
     return Neighbors(
@@ -47,13 +52,16 @@ def write_graph(path, graph: NeighborGraph, **prov) -> None:
 def read_graph(path) -> NeighborGraph:
     """Read a graph back."""
     with artifacts.read(path, "build_graph") as file:
+        component, count = file["component"], file.note("n_components")
+        if len(component) and component.max() + 1 != count:
+            file.fail(f"announces {count} components but numbers {component.max() + 1}")
         return NeighborGraph(
             W=file["W"],
             neighbors=Neighbors(file["indices"], file["distances"], file.note("recall")),
             settings=GraphSettings.from_dict(file.settings),
             scales=file["scales"],
             bandwidth=file.note("bandwidth"),
-            n_components=file.note("n_components"),
-            component=file["component"],
+            n_components=count,
+            component=component,
             isolated=file["isolated"],
         )

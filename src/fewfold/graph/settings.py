@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from fewfold.exceptions import InputError
+from fewfold.graph.user_functions import as_plain, resolved, resolved_options
 
 PLAIN_METRICS = ("euclidean", "cosine", "precomputed")
 
@@ -17,9 +18,10 @@ class GraphSettings:
     ----------
     n_neighbors : int
         Neighbours kept per point.
-    metric : str
+    metric : str or callable
         "euclidean", "cosine", "precomputed", or a name of `fewfold.graph.rerank`
-        ("deformation", "tangent", ...), which re-ranks candidates.
+        ("deformation", "tangent", ...), which re-ranks candidates; or a function. The import
+        path of a function is resolved by `from_config` and `build_graph` alone.
     method : {"exact", "approximate"}
         How (candidate) neighbours are searched.
     weights, bandwidth : see `fewfold.graph.weights.directed_weights`
@@ -50,7 +52,10 @@ class GraphSettings:
 
     @classmethod
     def from_dict(cls, settings: dict) -> GraphSettings:
-        """Make settings from a plain dict, refusing unknown keys."""
+        """Make settings from a plain dict, refusing unknown keys.
+
+        Nothing is imported: a dict may come from a file that a stranger wrote.
+        """
         known = {f.name for f in fields(cls)}
         unknown = sorted(set(settings) - known)
         if unknown:
@@ -59,9 +64,24 @@ class GraphSettings:
             )
         return cls(**settings)
 
+    @classmethod
+    def from_config(cls, settings: dict) -> GraphSettings:
+        """Make settings from a user's own config, importing the functions that it names."""
+        return cls.from_dict(settings).with_user_functions()
+
+    def with_user_functions(self) -> GraphSettings:
+        """Import metrics given as "package.module:function".
+
+        For settings from a user's own config or Python call only, never for those of a file.
+        """
+        options = self.metric_options
+        if isinstance(options, dict):
+            options = resolved_options(options)
+        return replace(self, metric=resolved(self.metric), metric_options=options)
+
     def to_dict(self) -> dict:
         """Return a plain dict, as stored in a graph file."""
-        return asdict(self)
+        return {f.name: as_plain(getattr(self, f.name)) for f in fields(self)}
 
     def for_images(self, image_shape) -> GraphSettings:
         """Fill in the dataset's image shape where the settings need one and have none."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewfold.labels import known_mask
 from fewfold.protocol import derive_seed
 
 LEVEL = 0.95
@@ -48,7 +49,7 @@ def too_few(y, task: str) -> str | None:
     """
     if task == "clustering":
         return "there are no labels"
-    known = ~np.isnan(y) if task == "regression" else y >= 0
+    known = known_mask(y)
     count = int(known.sum())
     if count < FEWEST_LABELS:
         return f"{count} labels are too few to compare methods ({FEWEST_LABELS} are needed)"
@@ -82,7 +83,7 @@ def make_folds(y, task: str, *, seed: int = 0, n_folds=None, n_repeats=None) -> 
     -------
     FoldPlan
     """
-    known = ~np.isnan(y) if task == "regression" else y >= 0
+    known = known_mask(y)
     rows = np.flatnonzero(known)
     eligible = rows
     if task == "classification":
@@ -126,7 +127,7 @@ def held_out_losses(y, splits, predictions, task: str):
     losses : list of m lists
         0 or 1 per time a row was held out; squared differences for regression.
     """
-    known = ~np.isnan(y) if task == "regression" else y >= 0
+    known = known_mask(y)
     rows = np.flatnonzero(known)
     losses = {int(row): [] for row in rows}
     for train, labels in zip(splits, predictions):

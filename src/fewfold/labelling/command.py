@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fewfold.artifacts import atomic_path
 from fewfold.exceptions import InputError
 from fewfold.labelling import warnings_, workspace
 from fewfold.labelling.intake import Intake, read_input
-from fewfold.labelling.words import model_words, summary_lines
+from fewfold.labelling.publishing import Labelled, check_folder, check_published, publish
+from fewfold.outputs import check_run_directory, run_directory
+from fewfold.pipeline import layout
+from fewfold.run_folder import only_run
 
-OUTPUTS = ("labels.csv", "label_next.csv", "report.html", "model.h5", "summary.json")
 MOST_LEAK_CHECKS = 200
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """What a labelling run made: the table of labels, a summary, and the folder it is in."""
-
-    table: pd.DataFrame
-    summary: dict
-    folder: Path
-
-    @property
-    def report(self) -> Path:
-        """The report's path."""
-        return self.folder / "report.html"
-
-    @property
-    def model(self) -> Path:
-        """The model file's path."""
-        return self.folder / "model.h5"
 
 
 def label(
@@ -55,6 +34,7 @@ def label(
     expand=(),
     scale="auto",
     abstain=None,
+    spreadsheet_safe=False,
     keep_spellings=False,
     cores=1,
     profile=None,
@@ -82,9 +62,11 @@ def label(
     images : bool
         Whether to look for images.
     ids, drop, features, expand, scale
-        See `fewfold.labelling.table_features`.
+        See `fewfold.datasets.table.options.FileOptions`.
     abstain : float, optional
         Leave labels empty that are less sure than this.
+    spreadsheet_safe : bool
+        Put an apostrophe before ids and names that a spreadsheet would take for a formula.
     keep_spellings : bool
         Take class names that differ in case or spaces as different classes.
     cores, profile
@@ -105,6 +87,9 @@ def label(
     if abstain is not None and not 0 <= abstain <= 1:
         raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
     path = Path(path).expanduser()
+    folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
+    check_folder(folder, path)
+    check_run_directory(folder)
     intake = read_input(
         path, target, task=task, ids=ids, drop=drop, features=features, expand=expand,
         scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
@@ -114,16 +99,21 @@ def label(
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     name = workspace.NAME
-    folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
-    prepare(folder, name, path, target, intake, methods, abstain, classes, seed, echo)
-    run(folder, name, cores=cores, profile=profile, echo=echo)
-    return publish(folder, name, echo)
+    # One lock around all three: another run in this folder would change what this one reads.
+    with only_run(run_directory(folder)) as stale:
+        check_published(folder, name)
+        answer = {
+            "classes": classes,
+            "abstain": abstain,
+            "spreadsheet_safe": bool(spreadsheet_safe),
+        }
+        prepare(folder, name, path, target, intake, methods, answer, seed, echo)
+        run(folder, name, stale, cores=cores, profile=profile, echo=echo)
+        return publish(folder, name, echo)
 
 
-def prepare(
-    folder, name, path, target, intake: Intake, methods, abstain, n_clusters, seed, echo
-) -> None:
-    """Write the imported files and the config of the run."""
+def prepare(folder, name, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
+    """Write features, labels and the config of the run; ``answer`` says what its tables hold."""
     image_shape = intake.image_shape
     n_labels = len(intake.labelled)
     chosen = workspace.methods_to_compare(
@@ -141,14 +131,12 @@ def prepare(
         "compare": folds is not None and intake.task != "clustering",
         "reason": reason,
         "n_folds": None if folds is None else folds.n_folds,
-        "classes": n_clusters,
-        "abstain": abstain,
+        **answer,
     }
     config = workspace.make_config(
         name, intake, chosen, folds, image_shape=image_shape, seed=seed, settings=settings
     )
     notes = {"target": target, "file": path.name, "warnings": first_warnings(intake)}
-    folder.mkdir(parents=True, exist_ok=True)
     workspace.write_inputs(folder, intake, folds, image_shape, notes)
     workspace.write_config(folder, config)
 
@@ -167,12 +155,13 @@ def first_warnings(intake: Intake) -> list[dict]:
     ]
     if intake.frame is not None:
         columns = {}
-        names = [n for n, why in intake.plan.ignored if why == "names the rows"]
+        names = intake.plan.naming
         for id_column in names:
             values = intake.frame[id_column]
-            columns[id_column] = np.unique(values.astype(str), return_inverse=True)[1]
-            if values.dtype.kind in "iuf":
-                columns[id_column] = values.to_numpy()
+            numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            if np.isnan(numbers).any():
+                numbers = pd.factorize(values.astype(str), sort=True)[0]
+            columns[id_column] = numbers
         for c in intake.plan.columns[:MOST_LEAK_CHECKS]:
             if c["kind"] == "number":
                 columns[c["name"]] = intake.frame[c["name"]].to_numpy(dtype=float, na_value=np.nan)
@@ -180,35 +169,16 @@ def first_warnings(intake: Intake) -> list[dict]:
     return found
 
 
-def run(folder: Path, name: str, *, cores, profile, echo) -> int:
-    """Run the workflow in the folder; returns how many jobs ran."""
-    from fewfold.runner import run_snakemake
+def run(folder: Path, name: str, stale: int, *, cores, profile, echo) -> int:
+    """Run the workflow in the locked folder; returns how many jobs ran."""
+    from fewfold.runner import run_locked
 
-    targets = [f"results/{name}/label/{file}" for file in OUTPUTS]
-    return run_snakemake(
-        directory=folder,
+    return run_locked(
+        folder,
+        stale,
         cores=cores,
         configfiles=[(folder / "input/config.yaml").resolve()],
         profile=profile,
-        targets=targets,
+        targets=[target.format(dataset=name) for target in layout.LABEL_TARGETS],
         echo=echo,
     )
-
-
-def publish(folder: Path, name: str, echo) -> Labelled:
-    """Copy the answer to the top of the folder, whole files only, and say what it is."""
-    source = folder / "results" / name / "label"
-    for file in OUTPUTS:
-        with atomic_path(folder / file) as part:
-            shutil.copyfile(source / file, part)
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    for line in summary_lines(summary):
-        echo(line)
-    for warning in summary["warnings"]:
-        echo(f"Warning: {warning['text']}")
-    echo(f"Labels: {folder / 'labels.csv'}")
-    echo(f"What to label next: {folder / 'label_next.csv'}")
-    echo(f"Model for new rows: {folder / 'model.h5'} ({model_words(summary)})")
-    echo(f"Report: {folder / 'report.html'}")
-    table = pd.read_csv(folder / "labels.csv", keep_default_na=False, na_values={"confidence": ""})
-    return Labelled(table, summary, folder)

@@ -9,12 +9,15 @@ import numpy as np
 import pandas as pd
 
 from fewfold.artifacts import read
+from fewfold.exceptions import ArtifactError
 from fewfold.features import Features, Labels, read_features, read_labels
 from fewfold.graph.files import read_graph
 from fewfold.labelling import warnings_
 from fewfold.labelling.advice import rows_to_label
 from fewfold.labelling.model_file import STAGE, save_model
 from fewfold.labelling.results import labels_table
+from fewfold.pipeline import layout
+from fewfold.stage_schemas import LABEL_TABLE
 
 # What a comparison says where there was none.
 NOT_COMPARED = {
@@ -43,12 +46,12 @@ class Material:
     @classmethod
     def read(cls, files: dict) -> Material:
         """Read the files; ``picture`` and ``model`` may be left out."""
-        with read(files["answer"], "label_rows") as file:
+        with read(files["answer"], layout.stage_of(files["answer"]) or "label_rows") as file:
             answer = {name: file[name] for name in file.names()}
             keys = ("comparison", "method", "learner", "status", "details", "task", "warnings",
                     "calibration", "calibration_error", "width")  # fmt: skip
             notes = {key: file.note(key) for key in keys}
-        with read(files["table"], "fetch_dataset") as file:
+        with read(files["table"], layout.LABEL_COMMAND, schema=LABEL_TABLE) as file:
             ids = file.get("ids")
             keys = ("id_name", "columns", "sentences", "target", "file", "warnings")
             table = {key: file.note(key) for key in keys}
@@ -62,11 +65,34 @@ class Material:
             size = Path(files["model"]).stat().st_size
             with read(files["model"], STAGE) as file:
                 stored = file.note("n_stored")
-        return cls(
+        found = cls(
             answer, notes, read_features(files["features"]), read_labels(files["labels"]),
             read_graph(files["graph"]), ids, table, shown, positions, files, size,
             stored,
         )  # fmt: skip
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse files that are not about the same rows and classes."""
+        n = self.features.X.shape[0]
+        counts = {"answer": len(self.answer["label"]), "labels": len(self.truth.y),
+                  "graph": self.graph.W.shape[0]}  # fmt: skip
+        if self.ids is not None:
+            counts["table"] = len(self.ids)
+        if self.shown is not None and len(self.shown):
+            counts["picture"] = n if self.shown.max() < n else int(self.shown.max()) + 1
+        faults = [
+            f"{k} is about {v} rows, the features have {n}" for k, v in counts.items() if v != n
+        ]
+        if self.classes is not None:
+            known = len(self.classes)
+            codes = [self.answer[name] for name in ("label", "second")]
+            fits = all(c.dtype.kind in "iu" and (c < known).all() for c in codes)
+            if not fits or self.answer["proba"].shape[1] != known:
+                faults.append(f"answer names other classes than the {known} of the labels")
+        for fault in faults:
+            raise ArtifactError(f"The file of the {fault}. Move it away and run again.")
 
     @property
     def classes(self) -> list | None:
@@ -167,5 +193,6 @@ def write_model(material: Material, path, learners: dict) -> int:
         },
         calibration=material.notes["calibration"],
         image_shape=material.features.image_shape,
-        inputs=[material.files["answer"]],
+        # Not the answer, which says how long methods took: equal runs give equal model files.
+        inputs=[material.files[name] for name in ("features", "labels", "graph")],
     )

@@ -10,9 +10,9 @@ from fewfold.labelling.calibration import calibrate, calibration_error, fit_cali
 from fewfold.labelling.results import answer_classes, read_held_out
 from fewfold.labelling.voting import VOTE, combine
 from fewfold.labelling.warnings_ import suspected_labels
-from fewfold.plan.parts import LEARNERS
+from fewfold.labels import known_mask
 from fewfold.protocol import derive_seed
-from fewfold.training import Outcome
+from fewfold.training import Outcome, fit_draw
 
 COVERED = 0.9  # share of held-out numbers within the stated range
 
@@ -33,16 +33,16 @@ def fit_one(files: dict, entry: dict, seed: int):
     inputs, truth, labelled, outcome
     """
     inputs, truth = load_inputs(files)
-    known = ~np.isnan(truth.y) if truth.task == "regression" else truth.y >= 0
+    known = known_mask(truth.y)
     labelled = np.flatnonzero(known)
-    part = LEARNERS[entry["learner"]]
-    outcome = part.function()(
+    outcome = fit_draw(
+        entry["learner"],
         inputs,
         labelled,
         truth.y[labelled],
         n_classes=truth.n_classes,
         seed=derive_seed(seed, "answer"),
-        settings=part.options({k: v for k, v in entry.items() if k != "learner"}),
+        settings={k: v for k, v in entry.items() if k != "learner"},
     )
     return inputs, truth, labelled, outcome
 
@@ -64,6 +64,10 @@ def fit_answer(choice, files: dict, methods: dict, seed: int) -> tuple[dict, dic
     """
     comparison = choice.note("comparison")
     method = comparison["chosen"]
+    named = comparison.get("members", []) if method == VOTE else [method]
+    calibrated = comparison.get("calibrations", {}) if method == VOTE else files
+    if not named or not set(named) <= set(files) & set(methods) & set(calibrated):
+        choice.fail(f"chose {named}, which are not all among the candidates")
     if method == VOTE:
         inputs, truth, labelled, outcome = _fit_vote(comparison, files, methods, seed)
         learner = VOTE
@@ -71,6 +75,8 @@ def fit_answer(choice, files: dict, methods: dict, seed: int) -> tuple[dict, dic
         inputs, truth, labelled, outcome = fit_one(files[method], methods[method], seed)
         learner = methods[method]["learner"]
     held_out = read_held_out(choice, method)
+    if held_out is not None:
+        choice.check_rows("rows held out", held_out["rows"], len(truth.y))
     notes = {
         "comparison": comparison,
         "method": method,

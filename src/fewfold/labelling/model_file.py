@@ -18,10 +18,13 @@ from fewfold import artifacts
 from fewfold.exceptions import InputError
 from fewfold.graph.build import GraphSettings, NeighborGraph, extend_graph
 from fewfold.labelling.calibration import calibrate
+from fewfold.labelling.model_schema import read_model
+from fewfold.labels import class_columns, known_mask
 
 STAGE = "save_model"
 INDUCTIVE = ("knn", "svm")  # learners whose labels follow from the labelled rows alone
 FAR_QUANTILE = 0.99
+REMEDY = "Get the model file again, or make it again with 'fewfold label'."
 
 
 def save_model(path, *, method, learner, details, task, classes, X, y, answer, graph, table_notes,
@@ -47,7 +50,7 @@ def save_model(path, *, method, learner, details, task, classes, X, y, answer, g
     calibration : (slope, shift)
     inputs : paths recorded in the file
     """
-    known = ~np.isnan(y) if task == "regression" else y >= 0
+    known = known_mask(y)
     labelled = np.flatnonzero(known)
     alone = learner in INDUCTIVE and not sparse.issparse(X)
     rows = labelled if alone else np.arange(X.shape[0])
@@ -98,11 +101,23 @@ def _far_from_labelled(X, labelled):
     return float(np.quantile(found.distances[:, 0], FAR_QUANTILE))
 
 
+def check_is_model(path: Path) -> None:
+    """Refuse what is plainly not a model file, such as a table in its place."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such model file. 'fewfold label' writes model.h5.")
+    with open(path, "rb") as stream:
+        head = stream.read(8)
+    if head != b"\x89HDF\r\n\x1a\n":
+        raise InputError(
+            f"{path} is not a model file. Give the model first, then the file with new rows: "
+            "fewfold predict model.h5 new.csv. ('fewfold label' writes model.h5.)"
+        )
+
+
 @dataclass
 class Model:
     """A model file in memory; `predict` labels rows of features."""
 
-    file: artifacts.Artifact
     X: object
     classes: list | None
     task: str
@@ -110,24 +125,18 @@ class Model:
     method: str
     columns: list | None
     n_features: int
+    found: dict
 
     @classmethod
     def load(cls, path) -> Model:
-        """Open a model file, checking that it is whole."""
+        """Open a model file, checking that it is whole and that all it says is allowed."""
         path = Path(path)
-        if not path.is_file():
-            raise InputError(f"{path}: no such model file. 'fewfold label' writes model.h5.")
-        file = artifacts.read(path, STAGE)
-        return cls(
-            file=file,
-            X=file["X"],
-            classes=file.get("classes"),
-            task=file.note("task"),
-            learner=file.note("learner"),
-            method=file.note("method"),
-            columns=file.note("columns"),
-            n_features=file.note("n_features"),
-        )
+        check_is_model(path)
+        with artifacts.read(path, STAGE, remedy=REMEDY) as file:
+            found = read_model(file)
+        names = ("X", "task", "learner", "method", "columns", "n_features")
+        return cls(found=found, classes=found.get("classes"),
+                   **{name: found[name] for name in names})  # fmt: skip
 
     def predict(self, X_new):
         """Label new rows.
@@ -147,11 +156,11 @@ class Model:
             values, reached, distance = self._by_graph(X_new)
         else:
             values, reached, distance = self._by_labelled(X_new)
-        limit = self.file.note("far")
+        limit = self.found["far"]
         far = np.zeros(X_new.shape[0], bool) if limit is None else distance > limit
         if self.task == "regression":
             return {"label": values[:, 0], "far": far}
-        slope, shift = self.file.note("calibration")
+        slope, shift = self.found["calibration"]
         label = np.where(reached, values.argmax(axis=1), -1)
         rest = values.copy()
         rest[np.arange(len(rest)), np.maximum(label, 0)] = -1
@@ -160,11 +169,11 @@ class Model:
         return {"label": label, "confidence": confidence, "second": second, "far": far}
 
     def _by_graph(self, X_new):
-        n, values = self.X.shape[0], self.file["values"]
+        n, values = self.X.shape[0], self.found["values"]
         graph = NeighborGraph(
             W=sparse.csr_array((n, n)), neighbors=None,
-            settings=GraphSettings.from_dict(self.file.note("graph")), scales=self.file["scales"],
-            bandwidth=self.file.note("bandwidth"), n_components=1, component=None, isolated=None,
+            settings=GraphSettings.from_dict(self.found["graph"]), scales=self.found["scales"],
+            bandwidth=self.found["bandwidth"], n_components=1, component=None, isolated=None,
         )  # fmt: skip
         weights = extend_graph(graph, self.X, X_new)
         total = np.asarray(weights.sum(axis=1)).ravel()
@@ -179,17 +188,16 @@ class Model:
 
     def _by_labelled(self, X_new):
         from fewfold.graph.neighbors import nearest_neighbors
-        from fewfold.training import Inputs
+        from fewfold.training import Inputs, fit_draw
 
-        targets, details = self.file["targets"], self.file.note("details")
+        targets, details = self.found["targets"], self.found["details"]
         found = nearest_neighbors(self.X, 1, query=X_new)
         reached = np.ones(X_new.shape[0], bool)
         if self.learner == "svm":
             values = self._svm(X_new, targets, details)
             return values, reached, found.distances[:, 0]
-        from fewfold.learners import knn
-
-        outcome = knn(
+        outcome = fit_draw(
+            "knn",
             Inputs(X=self.X, X_new=X_new, task=self.task),
             np.arange(self.X.shape[0]),
             targets,
@@ -202,15 +210,11 @@ class Model:
         return outcome.proba_new, reached, found.distances[:, 0]
 
     def _svm(self, X_new, targets, details):
-        from sklearn.svm import SVC
-
-        from fewfold.learners import _columns, scores_to_proba, spread_over_classes
-        from fewfold.pairs import squared_distances
+        from fewfold.linalg.distances import squared_distances
+        from fewfold.svm.kernel_svm import fit_kernel_svm
 
         X, new = np.asarray(self.X, dtype=float), np.asarray(X_new, dtype=float)
         gamma = details["gamma"]
-        machine = SVC(C=details["C"], kernel="precomputed")
-        machine.fit(np.exp(-gamma * squared_distances(X, X)), targets)
-        scores = machine.decision_function(np.exp(-gamma * squared_distances(new, X)))
-        proba = scores_to_proba(_columns(scores))
-        return spread_over_classes(proba, machine.classes_, len(self.classes))
+        svm = fit_kernel_svm(np.exp(-gamma * squared_distances(X, X)), targets, details["C"])
+        proba = svm.proba(np.exp(-gamma * squared_distances(new, X[svm.support])))
+        return class_columns(proba, svm.classes, len(self.classes))

@@ -8,12 +8,20 @@ import numpy as np
 import pandas as pd
 
 from fewfold.artifacts import atomic_path
-from fewfold.datasets import arrays, frames, tables
+from fewfold.datasets import frames
+from fewfold.datasets.table.array_files import read_matrix
+from fewfold.datasets.table.cell_files import read_cell_file
+from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.options import FileOptions, Request
+from fewfold.datasets.table.reading import kind_of
+from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
 from fewfold.labelling.model_file import Model
 from fewfold.labelling.sizes import check_memory
-from fewfold.labelling.table_encoding import encode_table
 from fewfold.labelling.words import size_words
+from fewfold.outputs import check_output_file
+from fewfold.plain_text import guarded_table
+from fewfold.prepare import check_finite
 
 FAR_SHARE = 0.05  # five times as many far rows as there should be
 
@@ -29,34 +37,38 @@ def read_new_rows(model: Model, path):
     """
     file = frames.existing_file(path)
     check_memory(file)
-    if file.suffix.lower() == ".h5ad":
+    kind = kind_of(file).name
+    if kind == "cells":
         return _read_cells(model, file)
-    suffix = tables.check_suffix(file)
     if model.columns is not None:
-        if suffix in arrays.ARRAY_SUFFIXES:
-            raise InputError(
-                f"{file}: the model was made from a table with the columns "
-                f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
-                "Parquet file with these."
-            )
-        text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
-        frame = frames.read_frame(file, text_columns=[n for n in text])
-        X, _ = encode_table(frame, model.columns, str(file))
-        id_name = model.file.note("id_name", "row")
-        ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
-        return X, ids, id_name if ids is not None else "row"
-    if suffix not in arrays.ARRAY_SUFFIXES:
+        return _read_columns(model, file, kind)
+    if kind != "arrays":
         raise InputError(
             f"{file}: the model was made from an array of {model.n_features} features per row; "
             "give an NPZ, NPY or HDF5 file."
         )
-    source = arrays.open_source(file)
-    X = tables._matrix(source.read(arrays.pick_array(file, source, None)), str(file))
-    return _as_prepared(X), None, "row"
+    return _as_prepared(read_matrix(file)), None, "row"
+
+
+def _read_columns(model, file, kind):
+    """Read a table that has the columns of the model."""
+    if kind != "table":
+        raise InputError(
+            f"{file}: the model was made from a table with the columns "
+            f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
+            "Parquet file with these."
+        )
+    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
+    frame = frames.read_frame(file, text_columns=text)
+    X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
+    id_name = model.found["id_name"] or "row"
+    ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
+    return X, ids, id_name if ids is not None else "row"
 
 
 def _as_prepared(X):
     """Bring sparse rows to length 1, as `workspace.make_config` asks for."""
+    check_finite(X)
     if not hasattr(X, "tocsr"):
         return np.asarray(X, dtype=np.float32)
     from fewfold.prepare import unit_rows
@@ -66,24 +78,25 @@ def _as_prepared(X):
 
 def _read_cells(model, file):
     """Read an h5ad file whose genes are those of the model, in any order."""
-    from fewfold.labelling.intake import read_h5ad
-
-    X, _, _, names, ids, *_ = read_h5ad(file, None)
-    known = model.file.note("feature_names")
+    cells = read_cell_file(file, Request(FileOptions(), with_labels=False, command=True))
+    known = model.found["feature_names"]
     if model.columns is not None or known is None:
         raise InputError(
             f"{file}: the model was not made from an .h5ad file; give a file like its."
         )
-    place = {name: j for j, name in enumerate(names)}
+    place = {name: j for j, name in enumerate(cells.feature_names)}
     missing = [name for name in known if name not in place]
     if missing:
         raise InputError(
             f"{file}: {len(missing)} genes of the model are missing ({', '.join(missing[:8])})."
         )
-    return _as_prepared(X[:, [place[name] for name in known]]), ids, "cell"
+    genes = [place[name] for name in known]
+    return _as_prepared(cells.X[:, genes]), cells.ids, cells.id_name
 
 
-def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> pd.DataFrame:
+def predict(
+    model, path, out=None, *, abstain=None, spreadsheet_safe=False, echo=lambda text: None
+) -> pd.DataFrame:
     """Label the rows of a file with a model file.
 
     Parameters
@@ -96,6 +109,8 @@ def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> p
         CSV to write.
     abstain : float, optional
         Labels less sure than this are left empty.
+    spreadsheet_safe : bool
+        Put an apostrophe before texts in the CSV that a spreadsheet would take for a formula.
     echo : callable
         Is told what happens, in words.
 
@@ -109,6 +124,8 @@ def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> p
     InputError
         If columns are missing or hold something else.
     """
+    if out is not None:
+        check_output_file(out, inputs=[model, path])
     size = Path(model).stat().st_size if Path(model).is_file() else 0
     loaded = Model.load(model)
     X, ids, id_name = read_new_rows(loaded, path)
@@ -138,6 +155,6 @@ def predict(model, path, out=None, *, abstain=None, echo=lambda text: None) -> p
         )
     if out is not None:
         with atomic_path(out) as part:
-            table.to_csv(part, index=False)
+            (guarded_table(table) if spreadsheet_safe else table).to_csv(part, index=False)
         echo(f"Wrote {out}")
     return table

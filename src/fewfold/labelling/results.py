@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 
 from fewfold.artifacts import read
+from fewfold.chain_files import cells_of
 from fewfold.labelling import choosing
 from fewfold.labelling.calibration import calibrate
 from fewfold.labelling.voting import VOTE, held_out_vote
+from fewfold.labels import known_mask
 
 
 def gather_held_out(y, splits, batches, task):
@@ -27,14 +29,14 @@ def gather_held_out(y, splits, batches, task):
         ``rows``; ``losses``, ``labels``, ``confidence``: one list per labelled row; ``seconds``
         per fit; ``failed``: statuses that are not ok.
     """
-    known = ~np.isnan(y) if task == "regression" else y >= 0
+    known = known_mask(y)
     rows = np.flatnonzero(known)
     place = {int(r): i for i, r in enumerate(rows)}
     found = {k: [[] for _ in rows] for k in ("losses", "labels", "confidence")}
     seconds, failed = [], []
     for batch in batches:
         with read(batch, "train_method") as file:
-            for cell in file.note("cells"):
+            for cell in cells_of(file, splits, len(y)):
                 trial, budget = cell["trial"], cell["budget"]
                 labels = file[f"labels/{trial}/{budget}"]
                 sure = file[f"confidence/{trial}/{budget}"]
@@ -208,4 +210,7 @@ def read_held_out(choice, method: str) -> dict | None:
     if f"held_out.{method}.rows" not in choice:
         return None
     keys = ("rows", "losses", "labels", "confidence")
-    return {key: choice[f"held_out.{method}.{key}"] for key in keys}
+    found = {key: choice[f"held_out.{method}.{key}"] for key in keys}
+    if len({len(values) for values in found.values()}) > 1:
+        choice.fail(f"has arrays of different lengths about the held-out rows of {method!r}")
+    return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fewfold.datasets import frames
+from fewfold.datasets.parquet import open_parquet
 from fewfold.exceptions import InputError
+from fewfold.memory import free_memory
 
 # A text table takes about this many times its size while it is read (measured, docs/label.md).
 TEXT_FACTOR = 6
@@ -14,13 +16,6 @@ MOST_ROWS = 2_000_000
 # From here on neighbours are searched approximately, and the atlas is no candidate.
 MANY_ROWS = 100_000
 _SAMPLE = 1 << 22
-
-
-def free_memory() -> int:
-    """Give the memory that is free, in bytes."""
-    import psutil
-
-    return psutil.virtual_memory().available
 
 
 def check_memory(path: Path, available: int | None = None) -> None:
@@ -41,7 +36,7 @@ def count_rows(path: Path) -> int | None:
     """Guess the rows of a text table from its first lines; Parquet knows; None for others."""
     suffix = path.suffix.lower()
     if suffix in frames.PARQUET_SUFFIXES:
-        return frames._parquet_file(path).metadata.num_rows
+        return open_parquet(path).metadata.num_rows
     if suffix not in frames.TEXT_SUFFIXES:
         return None
     with open(path, "rb") as stream:

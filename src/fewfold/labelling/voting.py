@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fewfold.labelling.calibration import calibrate, fit_calibration, log_odds
+from fewfold.svm.probability import decisions_to_proba
 
 VOTE = "vote"
 MOST_MEMBERS = 3
@@ -57,9 +58,7 @@ def combine(labels, confidence, n_classes: int) -> np.ndarray:
         votes = np.flatnonzero(code >= 0)
         weight = log_odds(np.nan_to_num(sure, nan=0.5), 1e-3) + np.log(max(n_classes - 1, 1))
         score[votes, code[votes]] += weight[votes]
-    score /= np.sqrt(len(labels))
-    score = np.exp(score - score.max(axis=1, keepdims=True))
-    return score / score.sum(axis=1, keepdims=True)
+    return decisions_to_proba(score / np.sqrt(len(labels)))
 
 
 def held_out_vote(found: dict, y, n_classes: int) -> tuple[dict, list, dict]:

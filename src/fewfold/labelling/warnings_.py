@@ -6,9 +6,10 @@ import numpy as np
 import xxhash
 from scipy import sparse
 
+from fewfold.datasets.table.plan import SPREAD_RATIO
+from fewfold.svm.folds import stratified_folds
+
 LISTED = 20
-# Spreads that differ by more than this: large columns would drown the others in any distance.
-SPREAD_RATIO = 5.0
 SUSPICION = 0.9
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
 DRIFT_SHARE = 0.05
@@ -187,21 +188,20 @@ def leaking_columns(columns: dict, y, names=()) -> list[dict]:
     names : collection of str
         Columns that name the rows: they have no reason to know the label at all.
     """
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import cross_val_predict
     from sklearn.tree import DecisionTreeClassifier
 
     rows = np.flatnonzero(y >= 0)
-    counts = np.bincount(y[rows])
-    folds = int(min(5, counts[counts > 0].min()))
-    if folds < 2 or len(rows) < 20:
+    folds = stratified_folds(y[rows], 0) if len(rows) >= 20 else None
+    if folds is None:
         return []
+    counts = np.bincount(y[rows])
     common, found = counts.max() / len(rows), []
     for name, values in columns.items():
         values = np.nan_to_num(np.asarray(values, dtype=np.float64)[rows])[:, None]
         # At most a few cuts per class: a column that needs more is a feature, not a leak.
         tree = DecisionTreeClassifier(max_leaf_nodes=max(2, 2 * len(counts)), random_state=0)
-        dealt = StratifiedKFold(folds, shuffle=True, random_state=0)
-        right = np.mean(cross_val_predict(tree, values, y[rows], cv=dealt) == y[rows])
+        right = np.mean(cross_val_predict(tree, values, y[rows], cv=folds) == y[rows])
         limit = LEAK_BY_NAME if name in names else LEAK_ACCURACY
         if right >= limit and right > common + 0.1:
             found.append((name, right))

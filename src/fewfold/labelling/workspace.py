@@ -1,4 +1,4 @@
-"""The folder a labelling run works in: imported files and the config that Snakemake reads."""
+"""The folder of a labeling run: stored features and labels, and the config Snakemake reads."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import yaml
 
 from fewfold import artifacts
+from fewfold.datasets.catalog import STORED
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.labelling.choosing import TRUSTED, FoldPlan, make_folds, too_few
 from fewfold.labelling.intake import Intake
 from fewfold.labelling.sizes import MANY_ROWS
+from fewfold.pipeline.layout import FEATURES, LABEL_COMMAND, LABELS, TABLE
 
-IMPORTED = "imported"
 NAME = "table"  # of the dataset in the config: no published one may have it
-FEATURES, LABELS, TABLE = "input/features.h5", "input/labels.h5", "input/table.h5"
 
 # Compared by default. The slow or special ones run when asked for with --methods.
 CANDIDATES = {
@@ -41,28 +41,6 @@ OTHERS = {
     "classification": ["linear_svm", "label_spreading", "mbed", "multimanifold", *IMAGE_METHODS],
     "regression": ["multimanifold"],
 }
-
-
-def describe_imported(options: dict, folder=None):
-    """Give the shape of an imported dataset, from the notes in its files."""
-    from fewfold.datasets.catalog import Description
-
-    base = Path(folder or Path.cwd())
-    with artifacts.read(base / options["features"], "fetch_dataset") as file:
-        shape, image = file.note("shape"), file.note("image_shape")
-        sparse = file.note("sparse", False)
-    with artifacts.read(base / options["labels"], "fetch_dataset") as file:
-        task, n_classes, n_splits = file.note("task"), file.note("n_classes"), file.note("n_splits")
-    return Description(
-        name=IMPORTED,
-        task=task,
-        n_samples=shape[0],
-        n_features=shape[1],
-        n_classes=n_classes,
-        n_splits=n_splits,
-        sparse=sparse,
-        image_shape=tuple(image) if image else None,
-    )
 
 
 def methods_to_compare(task, n_rows, n_labels, image_shape, asked=None) -> list[str]:
@@ -91,6 +69,20 @@ def methods_to_compare(task, n_rows, n_labels, image_shape, asked=None) -> list[
     return names
 
 
+def describe_input(intake: Intake, folds: FoldPlan | None, image_shape) -> dict:
+    """Return what the plan of the run must know of the features and labels before it reads them."""
+    clustering = intake.task == "clustering"
+    return {
+        "task": "classification" if clustering else intake.task,
+        "n_samples": int(intake.X.shape[0]),
+        "n_features": int(intake.X.shape[1]),
+        "n_classes": len(intake.classes) if intake.classes else None,
+        "n_splits": 0 if clustering else 1 if folds is None else len(folds.splits),
+        "sparse": hasattr(intake.X, "tocsr"),
+        "image_shape": None if image_shape is None else [int(s) for s in image_shape],
+    }
+
+
 def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_shape, seed,
                 settings) -> dict:  # fmt: skip
     """Return what differs from the default config.
@@ -101,8 +93,12 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
     trials = 1 if folds is None else len(folds.splits)
     budget = n_labels if folds is None else folds.splits.shape[1]
     dataset = {
-        "source": IMPORTED,
-        "options": {"features": FEATURES, "labels": LABELS},
+        "source": STORED,
+        "options": {
+            "features": FEATURES,
+            "labels": LABELS,
+            "shape": describe_input(intake, folds, image_shape),
+        },
         "scale": "unit" if hasattr(intake.X, "tocsr") else "none",
     }
     if image_shape is not None:
@@ -146,7 +142,7 @@ def make_config(name, intake: Intake, methods, folds: FoldPlan | None, *, image_
         for graph in {"euclidean", *graphs}:
             graphs.setdefault(graph, {})["method"] = "approximate"
     if image_shape is not None:
-        from fewfold.diffusion import image_graph_settings
+        from fewfold.methods.diffusion.estimator import image_graph_settings
 
         graph = image_graph_settings(image_shape).to_dict()
         # All of them: what is left out here would be the config's default for other graphs.
@@ -202,8 +198,6 @@ def write_inputs(
         if intake.feature_names:
             out.add("feature_names", [str(n).replace("\0", " ") for n in intake.feature_names])
         out.note("image_shape", None if image_shape is None else [int(s) for s in image_shape])
-        out.note("shape", [int(s) for s in intake.X.shape])
-        out.note("sparse", hasattr(intake.X, "tocsr"))
 
     def labels(out):
         out.add("y", intake.y)
@@ -213,8 +207,6 @@ def write_inputs(
         if splits.size:
             out.add("label_splits", np.asarray(splits, dtype=np.int64))
         out.note("task", task)
-        out.note("n_classes", len(intake.classes) if intake.classes else None)
-        out.note("n_splits", len(splits) if splits.size else 0)
 
     def table(out):
         if intake.ids is not None:
@@ -233,13 +225,14 @@ def write_inputs(
 def _write_if_changed(path: Path, fill) -> bool:
     fresh = path.with_name(f".{path.name}.fresh")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with artifacts.writing(fresh, "fetch_dataset") as out:
+    with artifacts.writing(fresh, LABEL_COMMAND) as out:
         fill(out)
     try:
-        with artifacts.read(fresh, "fetch_dataset") as new:
+        with artifacts.read(fresh, LABEL_COMMAND) as new:
             try:
-                with artifacts.read(path, "fetch_dataset") as old:
+                with artifacts.read(path, LABEL_COMMAND) as old:
                     if old.content == new.content:
+                        old.check()  # a damaged file is written again
                         return False
             except ArtifactError:
                 pass

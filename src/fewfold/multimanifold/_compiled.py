@@ -5,7 +5,8 @@ imported late, because loading numba costs more than most fits.
 """
 
 import numpy as np
-from numba import njit
+
+from fewfold.compiled import njit
 
 
 @njit(cache=True)

@@ -7,11 +7,11 @@ from dataclasses import fields
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.kernel_regression import KernelRegressor
+from fewfold.labels import read_labels, read_values
 from fewfold.multimanifold.decision import CELLS, decision_sets, labelled_sets
 from fewfold.multimanifold.learners import class_scores, fit_parts, predict_parts
 from fewfold.multimanifold.named_graph import resolve_graph
@@ -73,11 +73,6 @@ class _MultiManifold(BaseEstimator):
 
     def _learn(self, X, y, labelled):
         """Partition all rows and learn in each part."""
-        if not labelled.any():
-            raise InputError(
-                "No sample is labelled. Give the target of at least one sample and mark the "
-                "others with -1 (NaN for regression)."
-            )
         if self.cells not in CELLS:
             raise InputError(f"cells={self.cells!r} is unknown. Choose one of {', '.join(CELLS)}.")
         self.partition_ = partition(
@@ -102,9 +97,9 @@ class _MultiManifold(BaseEstimator):
         return self
 
     def _fit_parts(self, X, y, labelled):
-        """Learn, and predict the rows without a label."""
+        """Learn, and predict the rows without a label, in place."""
         self._learn(X, y, labelled)
-        self.transduction_ = y.copy()
+        self.transduction_ = y
         rest = np.flatnonzero(~labelled)
         if len(rest):
             self.transduction_[rest] = predict_parts(self.learners_, X[rest], self._parts(X[rest]))
@@ -223,18 +218,17 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
         ----------
         X : array or sparse array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            Classes; -1 marks rows without a label.
+            Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
 
         Returns
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        labelled = np.asarray(y != -1)
-        # Names and the mark -1 in one column cannot be sorted together, so look at names only.
-        check_classification_targets(y[labelled])
-        self.classes_ = np.unique(y[labelled])
-        return self._fit_parts(X, y, labelled)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        labels = read_labels(y, X.shape[0], name=type(self).__name__)
+        self.classes_ = labels.classes
+        names = labels.complete(np.full(X.shape[0], labels.classes[0]))
+        return self._fit_parts(X, names, labels.mask)
 
     def predict_proba(self, X) -> np.ndarray:
         """Share of each class, by the learner of the decision set.
@@ -288,21 +282,14 @@ class MultiManifoldRegressor(RegressorMixin, _MultiManifold):
         ----------
         X : array or sparse array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            Targets; NaN marks rows without one.
+            Targets; NaN, None or pandas.NA marks unlabeled rows.
 
         Returns
         -------
         self
         """
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        y = column_or_1d(y, warn=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        if len(y) != X.shape[0]:
-            raise InputError(
-                f"X has {X.shape[0]} samples and y {len(y)} targets. Give one target per sample."
-            )
+        y = read_values(y, X.shape[0], name=type(self).__name__)
         return self._fit_parts(X, y, ~np.isnan(y))
 
     def _base(self):

@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from sklearn.base import clone
 
+from fewfold.labels import class_columns
+from fewfold.svm.probability import decisions_to_proba
+
 
 @dataclass(frozen=True)
 class PartReport:
@@ -152,15 +155,9 @@ def class_scores(learner, X, classes: np.ndarray) -> np.ndarray:
         own = learner.predict_proba(X)
         seen = learner.classes_
     elif hasattr(learner, "decision_function"):
-        scores = learner.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.stack([-scores, scores], axis=1)
-        own = np.exp(scores - scores.max(axis=1, keepdims=True))
-        own /= own.sum(axis=1, keepdims=True)
+        own = decisions_to_proba(learner.decision_function(X))
         seen = learner.classes_
     else:
         seen = classes
         own = (learner.predict(X)[:, None] == classes).astype(np.float64)
-    shares = np.zeros((X.shape[0], len(classes)))
-    shares[:, np.searchsorted(classes, seen)] = own
-    return shares
+    return class_columns(own, np.searchsorted(classes, seen), len(classes))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.folds import deal_folds
-from fewfold.pairs import nearest_squared, row_blocks, squared_distances
+from fewfold.linalg.distances import nearest_squared, row_blocks, squared_distances
+from fewfold.svm.folds import repeated_folds
+from fewfold.svm.kernel_svm import fit_kernel_svm
+from fewfold.svm.search import count_errors
 
 # Kernel widths over the median squared distance between the labelled points, and penalties.
 GAMMA_GRID = tuple(2.0**p for p in range(-4, 7, 2))
@@ -30,8 +31,8 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
 
     Distances are computed once and shared by the whole grid. ``gamma`` is searched relative to
     the median squared distance, so the grid follows the scale of the data. With fewer points
-    than folds each is left out once, and with few points the folds are dealt several times: one
-    deal of a dozen points was seen to choose a useless setting in one trial of twelve. Folds whose
+    than folds each is left out once, and with few points the split is repeated: one
+    split of a dozen points was seen to choose a useless setting in one trial of twelve. Folds whose
     training part lacks a class still count.
     Settings within 1.5 held-out points of the best count as equal, and of those the one with the
     largest penalty is taken whose kernel is nearest to falling to ``exp(-0.2)`` at the nearest
@@ -44,9 +45,9 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
     gammas, penalties : tuple of float
         The grid; gammas are divided by the median squared distance.
     n_repeats : int or "auto", default="auto"
-        Deals of the folds: ten for 10 points, one from 100 on.
+        Repeats of the split: ten for 10 points, one from 100 on.
     random_state : int, RandomState or None, default=0
-        Deals the points to the folds.
+        Splits the points into the folds.
 
     Attributes
     ----------
@@ -93,28 +94,24 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.X_fit_ = X
         if len(self.classes_) == 1:
             raise InputError(
                 "TunedSVC needs 2 classes to separate, got 1 class. Give points of another class."
             )
         d2 = squared_distances(X, X)
         scale = np.median(d2[d2 > 0]) if (d2 > 0).any() else 1.0
-        folds = deal_folds(len(codes), self.n_folds, self.n_repeats, self._rng())
+        folds = repeated_folds(len(codes), self.n_folds, self.n_repeats, self._rng())
         self.cv_errors_ = self._errors(d2 / scale, codes, folds)
         neutral = _NEUTRAL_FALL * scale / nearest_squared(d2)
         g, p = choose_setting(self.cv_errors_, self.gammas, len(codes), neutral)
         self.gamma_ = float(self.gammas[g] / scale)
         self.penalty_ = float(self.penalties[p])
-        self.model_ = self._svc(self.penalty_).fit(np.exp(-self.gamma_ * d2), codes)
+        self.svm_ = fit_kernel_svm(np.exp(-self.gamma_ * d2), codes, self.penalty_)
+        self.support_vectors_ = X[self.svm_.support]
         return self
 
     def _rng(self):
         return check_random_state(self.random_state)
-
-    @staticmethod
-    def _svc(penalty):
-        return SVC(kernel="precomputed", C=penalty, break_ties=True)
 
     def _errors(self, d2, codes, folds):
         errors = np.zeros((len(self.gammas), len(self.penalties)))
@@ -128,14 +125,10 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
     def _held_out_errors(self, K, codes, test):
         """Points of a fold that are classified wrongly, for each penalty."""
         train = ~test
-        seen = np.unique(codes[train])
-        if len(seen) == 1:
-            return np.full(len(self.penalties), (codes[test] != seen[0]).sum())
-        wrong = []
-        for penalty in self.penalties:
-            svc = self._svc(penalty).fit(K[np.ix_(train, train)], codes[train])
-            wrong.append((svc.predict(K[np.ix_(test, train)]) != codes[test]).sum())
-        return np.array(wrong)
+        inner, outer = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        return count_errors(
+            inner, outer, codes[train], codes[test], self.penalties, break_ties=True
+        )
 
     def decision_function(self, X) -> np.ndarray:
         """Signed scores: one column for two classes, else one per class.
@@ -151,10 +144,11 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores = [
-            self.model_.decision_function(np.exp(-self.gamma_ * d2))
-            for _, d2 in row_blocks(X, self.X_fit_)
+            self.svm_.scores(np.exp(-self.gamma_ * d2))
+            for _, d2 in row_blocks(X, self.support_vectors_)
         ]
-        return np.concatenate(scores)
+        scores = np.concatenate(scores)
+        return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def predict(self, X) -> np.ndarray:
         """Return the class of the largest score.

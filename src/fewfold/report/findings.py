@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fewfold.plan.parts import oracles
+from fewfold.methods.registry import oracles
 from fewfold.report.content import ReportContent
 
 SHARES = ("error", "pair_error", "accuracy")  # shown in per cent

@@ -5,14 +5,15 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fewfold.artifacts import read
+from fewfold.chain_files import cells_of
 from fewfold.features import read_features, read_labels, read_splits
 from fewfold.maps import add_rows
+from fewfold.pipeline.layout import cost_files
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
 
 _PACKAGES = (
@@ -63,10 +64,12 @@ def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> Re
 def _drawn_figures(datasets):
     found = []
     for dataset, files in datasets.items():
-        for method, path in files.get("figures", {}).items():
-            with read(path, "draw_figures") as file:
-                parts = zip(file["titles"], file["captions"], file["addresses"])
-                found += [ExtraFigure(t, c, dataset, method, address) for t, c, address in parts]
+        for method, path in files["predictions"].items():
+            with read(path, "train_method") as file:
+                if "figures/titles" not in file:
+                    continue
+                parts = [file[f"figures/{key}"] for key in ("titles", "captions", "addresses")]
+                found += [ExtraFigure(t, c, dataset, method, image) for t, c, image in zip(*parts)]
     return found
 
 
@@ -77,12 +80,11 @@ def _versions():
 def stage_costs(logs) -> pd.DataFrame:
     """Read what each stage took from the files beside the logs."""
     rows = []
-    for path in sorted(Path(logs).glob("**/*.cost.tsv")):
+    for path, stage, dataset, folder in cost_files(logs):
         cost = pd.read_csv(path, sep="\t").iloc[0]
-        rule = path.name.removesuffix(".cost.tsv").rstrip("0123456789_")
-        target = "/".join(path.relative_to(logs).parts[:-1]) or "all"
+        target = "/".join(filter(None, (dataset, folder))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
-        rows.append((rule, target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
+        rows.append((stage, target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
     return pd.DataFrame(rows, columns=["rule", "target", "seconds", "max_rss_mb", "cpu_percent"])
 
 
@@ -90,7 +92,8 @@ def _dataset_view(files, summary, name):
     data, truth = read_features(files["features"]), read_labels(files["labels"])
     with read(files["map"], "draw_map") as picture:
         shown, positions = picture["shown"], picture["positions"]
-    predictions = _predictions(files)
+        picture.check_rows("shown", shown, data.X.shape[0])
+    predictions = _predictions(files, data.X.shape[0])
     labeled = next(iter(predictions.values())).labeled[:500]
     shown, positions = add_rows(data.X, shown, positions, labeled)
     pixels = data.images if data.images is not None else data.X
@@ -117,13 +120,13 @@ def _dense_rows(X):
     return lambda rows: X[rows].toarray() if hasattr(X, "toarray") else X[rows]
 
 
-def _predictions(files):
+def _predictions(files, n_rows):
     """Each method's answer on the first trial with the most labels."""
-    splits, views = read_splits(files["splits"]), {}
+    splits, views = read_splits(files["splits"], n_rows), {}
     budget = splits.budgets[-1]
     for method, path in files["predictions"].items():
         with read(path, "train_method") as batch:
-            trial = batch.note("cells")[0]["trial"]
+            trial = cells_of(batch, splits, n_rows)[0]["trial"]
             views[method] = PredictionView(
                 n_labeled=budget,
                 trial=trial,

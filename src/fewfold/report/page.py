@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from fewfold.plan.parts import oracles
+from fewfold.methods.registry import oracles
 from fewfold.report import (
     _svg,
     curves,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewfold.exceptions import FewfoldError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -36,6 +38,17 @@ def figure_address(figure: Figure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", bbox_inches="tight", dpi=130)
     return data_address("image/png", buffer.getvalue())
+
+
+def add_figures(out, drawn) -> None:
+    """Add a method's figures, (title, caption, figure) each, to a stage file being written."""
+    try:
+        found = [(title, caption, figure_address(figure)) for title, caption, figure in drawn]
+    except FewfoldError as error:
+        print(f"no figures: {error}")
+        return
+    for name, values in zip(("titles", "captions", "addresses"), zip(*found)):
+        out.add(f"figures/{name}", list(values))
 
 
 def grey_levels(images: np.ndarray, levels: int = 256) -> np.ndarray:

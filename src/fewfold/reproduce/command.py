@@ -8,7 +8,9 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from fewfold.artifacts import atomic_path
 from fewfold.exceptions import ConfigError
+from fewfold.outputs import refuse_overwriting, run_directory
 from fewfold.reproduce.compare import compare, count, judge_claims
 from fewfold.reproduce.measured import collect, facts, read_measured, write_measured
 from fewfold.reproduce.published import (
@@ -20,7 +22,8 @@ from fewfold.reproduce.published import (
     read_reasons,
 )
 from fewfold.reproduce.tables import digits
-from fewfold.runner import project_root, run_snakemake
+from fewfold.run_folder import only_run
+from fewfold.runner import project_root, run_locked
 
 
 def config_of(key: str) -> Path:
@@ -87,12 +90,17 @@ def reproduce(
     config = config_of(key)
     folder = Path(out) if out else project_root() / "results/reproduce" / key
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))
-    if not table_only:
-        files = [config, *_trials_file(folder, settings, trials)]
-        run_snakemake(cores=cores, configfiles=files, directory=folder, profile=profile, echo=echo)
-    measured = collect(folder)
-    table, claims = compare_with(key, measured)
-    table.to_csv(folder / "table.csv", index=False)
+    refuse_overwriting([folder / "trials.yaml", folder / "table.csv"], [config])
+    with only_run(run_directory(folder)) as stale:
+        if not table_only:
+            files = [config, *_trials_file(folder, settings, trials)]
+            run_locked(
+                folder, stale, cores=cores, configfiles=files, profile=profile, echo=echo
+            )  # fmt: skip
+        measured = collect(folder)
+        table, claims = compare_with(key, measured)
+        with atomic_path(folder / "table.csv") as part:
+            table.to_csv(part, index=False)
     show(table, claims, echo)
     echo(f"Table: {folder / 'table.csv'}")
     if commit_table:
@@ -105,10 +113,10 @@ def reproduce(
 def _trials_file(folder, settings, trials):
     if trials is None:
         return []
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "trials.yaml"
-    path.write_text(yaml.safe_dump(with_trials(settings, trials)), encoding="utf-8")
-    return [path]
+    with atomic_path(path) as part:
+        part.write_text(yaml.safe_dump(with_trials(settings, trials)), encoding="utf-8")
+    return [path.resolve()]
 
 
 def compare_with(key: str, measured: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

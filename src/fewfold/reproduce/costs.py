@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pandas as pd
 
-# The order in which a dataset's stages wait for each other; others come with evaluation.
-STAGES = (
-    "fetch_dataset",
-    "prepare_features",
-    "prepare_labels",
-    "draw_splits",
-    "search_neighbors",
-    "build_graph",
-    "extend_graph",
-    "fit_manifold",
-    "encode_points",
-    "compute_kernel_tile",
-    "join_kernel",
-    "train_method",
-    "evaluate_method",
-)
-_BATCH = re.compile(r"(_\d+)+$")
+from fewfold.pipeline.layout import cost_files
 
 
 def read_costs(logs, datasets=None) -> pd.DataFrame:
@@ -42,26 +25,21 @@ def read_costs(logs, datasets=None) -> pd.DataFrame:
         dataset, rule, target, seconds, cpu_s: one row per job.
     """
     rows = []
-    for path in sorted(Path(logs).glob("**/*.cost.tsv")):
-        parts = path.relative_to(logs).parts
-        dataset = parts[0] if len(parts) > 1 else ""
-        if datasets is not None and dataset and dataset not in datasets:
-            continue
-        cost = pd.read_csv(path, sep="\t").iloc[0]
-        rule = _BATCH.sub("", path.name.removesuffix(".cost.tsv"))
-        rows.append((dataset, rule, "/".join(parts[1:-1]), cost["s"], cost["cpu_s"]))
+    for path, stage, dataset, target in cost_files(logs):
+        if datasets is None or not dataset or dataset in datasets:
+            cost = pd.read_csv(path, sep="\t").iloc[0]
+            rows.append((dataset, stage, target, cost["s"], cost["cpu_s"]))
     return pd.DataFrame(rows, columns=["dataset", "rule", "target", "seconds", "cpu_s"])
 
 
 def longest_chain(costs: pd.DataFrame) -> float:
     """Return an upper bound of the longest chain of jobs that wait for each other, in CPU s.
 
-    Within a dataset each stage is taken to wait for the slowest job of the stages before it;
-    datasets do not wait for each other; jobs of no dataset (tables, report) come last.
+    Within a dataset each stage is taken to wait for the slowest job of every other; datasets do
+    not wait for each other; jobs of no dataset (tables, report) come last.
     """
     own = costs[costs["dataset"] != ""]
-    stages = own.assign(stage=own["rule"].where(own["rule"].isin(STAGES), "evaluate_method"))
-    slowest = stages.groupby(["dataset", "stage"])["cpu_s"].max()
+    slowest = own.groupby(["dataset", "rule"])["cpu_s"].max()
     chain = slowest.groupby("dataset").sum().max() if len(slowest) else 0.0
     return float(chain + costs.loc[costs["dataset"] == "", "cpu_s"].sum())
 

@@ -32,7 +32,7 @@ def read_metrics(folder) -> tuple[pd.DataFrame, bool]:
     results = Path(folder) / "results"
     if (results / "metrics.csv").exists():
         return pd.read_csv(results / "metrics.csv"), True
-    parts = sorted(results.glob("*/methods/*/metrics.csv"))
+    parts = sorted(results.glob("*/methods/*/trials_*.csv"))
     if not parts:
         raise InputError(
             f"{results} holds no metrics: this part has not been run. Run it without "
@@ -67,7 +67,7 @@ def facts(key: str, folder, seed: int) -> dict:
     trials = sorted(summarize(metrics)["trials"].unique())
     costs = read_costs(Path(folder) / "logs", set(metrics["dataset"]))
     work, chain = float(costs["cpu_s"].sum()), longest_chain(costs)
-    written = [p.stat().st_mtime for p in Path(folder).glob("results/*/methods/*/metrics.csv")]
+    written = [p.stat().st_mtime for p in Path(folder).glob("results/*/methods/*/trials_*.csv")]
     finished = datetime.fromtimestamp(max(written), UTC)
     return {
         "key": key,

@@ -8,7 +8,8 @@ the compiler turns into vector instructions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from fewfold.compiled import njit, prange
 
 
 @njit(cache=True, fastmath=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from fewfold.compiled import njit, prange
 
 
 @njit(cache=True, parallel=True, error_model="numpy")

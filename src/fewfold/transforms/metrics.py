@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 
 import numpy as np
 
@@ -154,8 +153,8 @@ def get_metric(metric, image_shape=None, options: dict | None = None):
     Parameters
     ----------
     metric : str or callable
-        "deformation", "tangent", "orbit", a registered name, a function ``(row, rows) ->
-        distances``, or where to import one from ("package.module:function").
+        "deformation", "tangent", "orbit", a registered name, or a function ``(row, rows) ->
+        distances``. A name is looked up, never imported: it may come from a file.
     image_shape : sequence of int, optional
     options : dict, optional
         Fields of the metric's class.
@@ -166,15 +165,13 @@ def get_metric(metric, image_shape=None, options: dict | None = None):
     2
     """
     options = dict(options or {})
-    if isinstance(metric, str) and ":" in metric:
-        metric = _imported(metric)
     if callable(metric):
         return FunctionMetric(metric, image_shape)
-    if metric not in METRICS:
+    if not isinstance(metric, str) or metric not in METRICS:
         raise InputError(
-            f"metric={metric!r} is unknown. Choose one of {', '.join(METRICS)}, or "
-            "'package.module:function'; a graph's own metric may also be euclidean, cosine or "
-            "precomputed."
+            f"metric={metric!r} is unknown. Choose one of {', '.join(METRICS)}, or in a config of "
+            "your own 'package.module:function', which is never imported because a file names it; "
+            "a graph's own metric may also be euclidean, cosine or precomputed."
         )
     if metric in _NEEDS_SHAPE:
         if image_shape is None:
@@ -188,14 +185,4 @@ def get_metric(metric, image_shape=None, options: dict | None = None):
     except TypeError as error:
         raise InputError(
             f"metric_options={options} do not fit metric {metric!r}: {error}."
-        ) from error
-
-
-def _imported(where):
-    module, _, name = where.partition(":")
-    try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"metric={where!r} cannot be imported: {error}. Write package.module:function."
         ) from error

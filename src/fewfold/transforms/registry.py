@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from fewfold.exceptions import InputError
+from fewfold.memory import require
 from fewfold.transforms import images as _images
 from fewfold.transforms.images import as_images
 
 TOPOLOGIES = ("ring", "line", "star", "product")
+MOST_COPIES = 10_000  # of one sample; each costs as much as a pass over the data
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def _rotation(step=15.0, grid=None, fill="min"):
     ring = grid is None
     if ring:
         count = round(360 / step) if step > 0 else 0
+        _check_copies("rotation", count)
         if count < 2 or abs(count * step - 360) > 1e-6:
             raise InputError(f"rotation step={step} does not divide 360 degrees. Try 15.")
         grid = [float(step * i) for i in range(count)]
@@ -104,6 +108,7 @@ def _translation(reach=1, step=1.0, grid=None, fill="min"):
     move = _bind(_images.translate, fill=fill)
     if grid is not None:
         return _built("translation", move, [tuple(p) for p in grid], (0, 0), "star")
+    _check_copies("translation", (2 * reach + 1) ** 2)
     line = [float(step * i) for i in range(-reach, reach + 1)]
     rows = _built("rows", lambda batch, p: move(batch, (p, 0)), line, 0, "line")
     columns = _built("columns", lambda batch, p: move(batch, (0, p)), line, 0, "line")
@@ -120,6 +125,7 @@ def _simple(name, function, default, identity, topology="line"):
 
 
 def _jitter(copies=5, strength=0.1, seed=0, grid=None):
+    _check_copies("jitter", copies)
     grid = range(copies + 1) if grid is None else grid
     function = _bind(_images.add_noise, strength=strength, seed=seed)
     return _built("jitter", function, grid, 0, "star")
@@ -191,7 +197,9 @@ def get_transform(spec, **options) -> Transform:
         raise InputError(f"Transform {spec!r} is unknown. Known: {', '.join(REGISTRY)}.")
     try:
         return REGISTRY[spec](**options)
-    except TypeError as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"Options {options} do not fit transform {spec!r}: {error}.") from error
 
 
@@ -203,6 +211,7 @@ def compose(parts, name: str | None = None) -> Transform:
     if len(parts) == 1:
         return parts[0]
     sizes = [part.n_copies for part in parts]
+    _check_copies(name or "+".join(part.name for part in parts), math.prod(sizes))
     choices = list(np.ndindex(*sizes))
     grid = tuple(tuple(part.grid[i] for part, i in zip(parts, row)) for row in choices)
 
@@ -241,12 +250,23 @@ def virtual_samples(X, image_shape, spec, **options) -> np.ndarray:
     (2, 4, 9)
     """
     transform = get_transform(spec, **options)
+    shape = (np.shape(X)[0], transform.n_copies, np.shape(X)[1])
+    require(4 * math.prod(shape), f"Transform {transform.name!r}", f"{shape[1]} copies of each row",
+            advice="Take a larger step, or fewer rows.")  # fmt: skip
     batch = as_images(X, (np.shape(X)[1],) if image_shape is None else image_shape)
-    out = np.empty((len(batch), transform.n_copies, np.shape(X)[1]), np.float32)
+    out = np.empty(shape, np.float32)
     for i, parameter in enumerate(transform.grid):
         copy = batch if i == transform.identity else transform(batch, parameter)
         out[:, i] = copy.reshape(len(batch), -1)
     return out
+
+
+def _check_copies(name, count):
+    if count > MOST_COPIES:
+        raise InputError(
+            f"Transform {name!r} would make {count} copies of each sample; allowed are up to "
+            f"{MOST_COPIES}. Take a larger step, or fewer transforms."
+        )
 
 
 def _bind(function, **options):
@@ -260,6 +280,7 @@ def _bind(function, **options):
 
 def _built(name, function, grid, identity, topology):
     grid = tuple(grid)
+    _check_copies(name, len(grid))
     where = [i for i, parameter in enumerate(grid) if parameter == identity]
     if not where:
         raise InputError(

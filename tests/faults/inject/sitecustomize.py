@@ -6,6 +6,7 @@ of that rule
     kill-at-rename   kill itself just before its output gets its name
     sleep SECONDS    start late: slow jobs, or jobs that must run into their time limit
     wait FILE        start when a file is there
+    deaf SECONDS     ignore every signal that can be, and start late
 and is used up by it, unless its name ends in .always. The product knows nothing of this.
 """
 
@@ -69,6 +70,11 @@ def _inject(folder, rule, words):
     elif words[0] == "kill-at-rename":
         _die_at_rename(folder, rule)
     elif words[0] == "sleep":
+        time.sleep(float(words[1]))
+    elif words[0] == "deaf":
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        open(os.path.join(folder, f"{rule}.deaf"), "w").close()
         time.sleep(float(words[1]))
     elif words[0] == "wait":
         while not os.path.exists(words[1]):

@@ -1,0 +1,322 @@
+"""From a valid config to the chains, files and jobs it asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, cached_property
+
+from fewfold.exceptions import ConfigError, InputError
+from fewfold.methods.registry import REFERENCES, methods, sections
+from fewfold.outputs import RUN_OUTPUTS, refuse_overwriting
+
+# What a dataset may say otherwise than ``run`` says.
+_OVERRIDES = ("labels", "trials", "draw", "evaluate", "protocol")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The stages behind one method: which graph, manifold and kernel files it reads."""
+
+    method: str
+    learner: str
+    graph: str | None
+    manifold: str | None
+    kernel: str | None
+
+
+class Plan:
+    """A checked config: every name exists, every chain fits together.
+
+    Parameters
+    ----------
+    config : dict
+        Already valid under the schema.
+
+    Raises
+    ------
+    ConfigError
+        Before any job starts, naming the place.
+    """
+
+    def __init__(self, config: dict):
+        self.config = config
+        self.run = config["run"]
+        self._describe = cache(self._describe_uncached)
+        for name in self.run["datasets"]:
+            self._entry("datasets", name, "run.datasets")
+        for name in self.run["methods"]:
+            self._entry("methods", name, "run.methods")
+            self._check_chain("methods", name, f"methods.{name}", ())
+        for name in self.run["datasets"]:
+            self._check_dataset(name)
+
+    # --- names and references ------------------------------------------------------------
+
+    def _entry(self, section, name, place):
+        known = self.config.get(section, {})
+        if name in known:
+            return known[name]
+        near = get_close_matches(str(name), known, 1, 0.5)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise ConfigError(
+            f"config: {place} names {name!r}, which is not under {section}. {hint}"
+            f"Known {section}: {', '.join(sorted(known)) or 'none'}."
+        )
+
+    def _kind(self, section, entry):
+        return entry["learner"] if section == "methods" else entry.get("type")
+
+    def _check_chain(self, section, name, place, above):
+        if (section, name) in above:
+            raise ConfigError(f"config: {place} refers to itself. Break the circle.")
+        entry = self._entry(section, name, place)
+        if section == "graphs":
+            return
+        part = sections()[section][self._kind(section, entry)]
+        wanted, may = part.needs.required(), part.needs.optional()
+        for other, key in REFERENCES.items():
+            target = entry.get(key)
+            here = f"{section}.{name}.{key}"
+            if target is None:
+                if other in wanted:
+                    raise ConfigError(
+                        f"config: {section}.{name} ({self._kind(section, entry)}) needs a {key}. "
+                        f"Add '{key}: <name under {other}>'."
+                    )
+                continue
+            if other not in wanted and other not in may:
+                uses = [REFERENCES[o] for o in (*wanted, *may)]
+                raise ConfigError(
+                    f"config: {here} is given, but {self._kind(section, entry)} does not use a "
+                    f"{key}; it uses {' and '.join(uses) or 'the features only'}. Remove it."
+                )
+            found = self._entry(other, target, here)
+            types = wanted.get(other, ())
+            if types and found["type"] not in types:
+                raise ConfigError(
+                    f"config: {here} names {target!r} of type {found['type']!r}; "
+                    f"{self._kind(section, entry)} needs type {' or '.join(types)}."
+                )
+            self._check_chain(other, target, here, (*above, (section, name)))
+
+    def chain(self, method: str) -> Chain:
+        """Return the files a method's training reads."""
+        entry = self.config["methods"][method]
+        return Chain(
+            method,
+            entry["learner"],
+            entry.get("graph"),
+            entry.get("manifold"),
+            entry.get("kernel"),
+        )
+
+    # --- datasets ------------------------------------------------------------------------
+
+    def dataset(self, name: str) -> dict:
+        """Return a dataset's entry with the settings of ``run`` filled in."""
+        entry = dict(self.config["datasets"][name])
+        for key in _OVERRIDES:
+            entry.setdefault(key, self.run[key])
+        return entry
+
+    def _describe_uncached(self, name):
+        from fewfold.datasets import describe
+
+        entry = self.config["datasets"][name]
+        try:
+            return describe(entry["source"], **entry.get("options", {}))
+        except (InputError, TypeError) as error:
+            raise ConfigError(f"config: datasets.{name}: {error}") from error
+
+    def describe(self, name: str):
+        """Return the shape of a dataset before it is loaded."""
+        return self._describe(name)
+
+    def n_held_out(self, name: str) -> int:
+        """Return how many rows an inductive dataset keeps from the model."""
+        entry = self.dataset(name)
+        if entry["protocol"] != "inductive":
+            return 0
+        shape = self.describe(name)
+        if entry.get("holdout", 0.2) == "official":
+            return shape.n_test
+        return min(max(1, round(entry.get("holdout", 0.2) * shape.n_samples)), shape.n_samples - 1)
+
+    def n_rows(self, name: str) -> int:
+        """Return how many rows the model sees."""
+        return self.describe(name).n_samples - self.n_held_out(name)
+
+    def _check_dataset(self, name):
+        entry, shape = self.dataset(name), self.describe(name)
+        place = f"config: datasets.{name}"
+        self._check_paths(entry, place)
+        official = entry["evaluate"] == "test" or (
+            entry["protocol"] == "inductive" and entry.get("holdout", 0.2) == "official"
+        )
+        if official and not shape.n_test:
+            raise ConfigError(
+                f"{place}: evaluation on official test rows, but {entry['source']} has none. "
+                "Use evaluate: unlabeled, or protocol: inductive with holdout: 0.2."
+            )
+        if entry["draw"] == "given" and not shape.n_splits:
+            raise ConfigError(f"{place}: draw: given, but {entry['source']} has no label splits.")
+        needed = entry["trials"] * self.largest_budget(name)
+        available = shape.n_samples - (shape.n_test or 0)
+        if entry["draw"] == "disjoint" and needed > available:
+            raise ConfigError(
+                f"{place}: draw: disjoint needs trials x labels = {needed} rows that may be "
+                f"labelled, the dataset has at most {available}. Lower trials or labels."
+            )
+        for budget in entry["labels"]:
+            if not isinstance(budget, float) and budget > shape.n_samples:
+                raise ConfigError(
+                    f"{place}: labels: {budget}, but the dataset has {shape.n_samples} rows."
+                )
+        for method in self.methods_for(name):
+            self._check_features(name, method)
+        for method in entry.get("skip", {}):
+            self._entry("methods", method, f"datasets.{name}.skip")
+
+    def _check_paths(self, entry, place):
+        if entry["source"] != "file":
+            return
+        options = entry["options"]
+        files = [options[key] for key in ("path", "labels") if options.get(key)]
+        outputs = [*RUN_OUTPUTS, *(f"results/{name}" for name in self.run["datasets"])]
+        try:
+            refuse_overwriting(outputs, files)
+        except InputError as error:
+            raise ConfigError(f"{place}.options: {error}") from error
+
+    def _check_features(self, name, method):
+        """Graphs and transforms that look at images need a dataset whose rows are images."""
+        for graph in self.graphs_of(method):
+            settings = self.config["graphs"][graph]
+            uses_images = settings.get("canonicalize") or settings.get("metric") in (
+                "deformation",
+                "tangent",
+                "orbit",
+            )
+            if uses_images and not (settings.get("image_shape") or self.image_shape(name)):
+                raise ConfigError(
+                    f"config: graphs.{graph} (used by {method}) works on images, but rows of "
+                    f"{name!r} have no image shape. Give datasets.{name}.image_shape, or skip "
+                    f"{method} there."
+                )
+
+        from fewfold.transforms.naming import OF_IMAGES, names_in
+
+        spec = self.config["methods"][method].get("transform")
+        of_images = sorted(set(names_in(spec or [])) & set(OF_IMAGES))
+        if of_images and not self.image_shape(name):
+            raise ConfigError(
+                f"config: methods.{method}.transform names {of_images[0]!r}, a transform of "
+                f"images, but rows of {name!r} have no image shape. Give "
+                f"datasets.{name}.image_shape, or skip {method} there."
+            )
+
+    def image_shape(self, name: str):
+        """Return the image shape of a dataset's rows, or None."""
+        entry = self.config["datasets"][name]
+        return entry.get("image_shape") or self.describe(name).image_shape
+
+    # --- what runs -----------------------------------------------------------------------
+
+    def skipped(self, name: str) -> dict:
+        """Return the methods not run on a dataset, with the reason."""
+        entry = self.dataset(name)
+        reasons = dict(entry.get("skip", {}))
+        for method in self.run["methods"]:
+            learner = self.config["methods"][method]["learner"]
+            if self.describe(name).task not in methods()[learner].tasks:
+                reasons.setdefault(method, f"{learner} does not do {self.describe(name).task}")
+        return {m: r for m, r in reasons.items() if m in self.run["methods"]}
+
+    def methods_for(self, name: str) -> list[str]:
+        """Return the methods that run on a dataset."""
+        skipped = self.skipped(name)
+        return [m for m in self.run["methods"] if m not in skipped]
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All (dataset, method) that run."""
+        found = [(d, m) for d in self.run["datasets"] for m in self.methods_for(d)]
+        if not found:
+            raise ConfigError("config: nothing to run: every method is skipped on every dataset.")
+        return found
+
+    def graphs_of(self, method: str) -> list[str]:
+        """Return every graph in a method's chain."""
+        return sorted({name for section, name in self._collect("methods", method)
+                       if section == "graphs"})  # fmt: skip
+
+    def manifolds_of(self, method: str) -> list[str]:
+        """Return every manifold in a method's chain."""
+        return sorted({name for section, name in self._collect("methods", method)
+                       if section == "manifolds"})  # fmt: skip
+
+    def kernels_of(self, method: str) -> list[str]:
+        """Return every kernel in a method's chain."""
+        return sorted({name for section, name in self._collect("methods", method)
+                       if section == "kernels"})  # fmt: skip
+
+    def read_graph(self, method: str) -> str | None:
+        """Return the graph that a method's training itself reads: its own, or its manifold's."""
+        chain = self.chain(method)
+        if chain.graph or not chain.manifold:
+            return chain.graph
+        return self.config["manifolds"][chain.manifold].get("graph")
+
+    def transform_of(self, name: str, method: str):
+        """Return the transform whose copies a method learns from, or None."""
+        from fewfold.transforms.naming import transform_or_default
+
+        entry = self.config["methods"][method]
+        if not methods()[entry["learner"]].needs.copies:
+            return None
+        return transform_or_default(entry.get("transform"), self.image_shape(name))
+
+    def has_figures(self, method: str) -> bool:
+        """Whether a method draws pictures of its own; an oracle has nothing to show."""
+        entry = self.config["methods"][method]
+        method = methods()[entry["learner"]]
+        return bool(method.figures) and not method.is_oracle(entry)
+
+    def transforms(self, name: str) -> dict:
+        """Return {key: transform} of the copies that a dataset's methods read."""
+        from fewfold.transforms.naming import transform_key
+
+        found = [self.transform_of(name, method) for method in self.methods_for(name)]
+        return {transform_key(spec): spec for spec in found if spec is not None}
+
+    def _collect(self, section, name):
+        entry = self.config[section][name]
+        for other, key in REFERENCES.items():
+            if section != "graphs" and entry.get(key):
+                yield other, entry[key]
+                yield from self._collect(other, entry[key])
+
+    def largest_budget(self, name: str) -> int:
+        """Return an upper bound of the labels in one draw."""
+        rows = self.n_rows(name)
+        counts = [
+            max(1, round(b * rows)) if isinstance(b, float) else b
+            for b in self.dataset(name)["labels"]
+        ]
+        return min(max(counts), rows)
+
+    def trial_batches(self, name: str) -> list[tuple[int, int]]:
+        """Cut the trials into the batches that one training job holds."""
+        trials, step = self.dataset(name)["trials"], self.run["trials_per_job"]
+        return [(first, min(first + step, trials)) for first in range(0, trials, step)]
+
+    def kernel_tiles(self, name: str, kernel: str) -> int:
+        """Return the number of tile jobs of a kernel: rows that some draw may label."""
+        trials = self.dataset(name)["trials"]
+        rows = min(self.n_rows(name), trials * self.largest_budget(name))
+        return -(-rows // self.config["kernels"][kernel].get("tile_rows", 4000))
+
+    def graph_tiles(self, name: str, graph: str) -> int:
+        """Return the number of jobs that a graph's neighbour search is cut into."""
+        return -(-self.n_rows(name) // self.config["graphs"][graph].get("tile_rows", 20000))

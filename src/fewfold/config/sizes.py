@@ -1,0 +1,60 @@
+"""The sizes that the cost of a job follows from, before any data are read."""
+
+from __future__ import annotations
+
+from fewfold.config.resources import Sizes
+
+
+def sizes_of(plan, name, *, all_draws=False) -> Sizes:
+    """Return the sizes of a dataset's jobs; with ``all_draws`` the rows that any draw labels."""
+    entry, shape, labels = plan.dataset(name), plan.describe(name), plan.largest_budget(name)
+    if all_draws:
+        labels = min(plan.n_rows(name), labels * entry["trials"])
+    fits = len(entry["labels"]) * min(entry["trials"], plan.run["trials_per_job"])
+    return Sizes(shape.n_samples, columns_of(plan, name), labels, fits)
+
+
+def columns_of(plan, name) -> int:
+    """Return the columns that stages after `prepare_features` see."""
+    asked, raw = plan.dataset(name).get("pca"), plan.describe(name).n_features
+    return min(int(asked), raw) if asked and asked >= 1 else raw
+
+
+def kind_of(plan, wildcards) -> str:
+    """Return a job's metric of the graph, type of the manifold or kernel, or learner, or ""."""
+    for wildcard, section, key in (
+        ("graph", "graphs", "metric"),
+        ("manifold", "manifolds", "type"),
+        ("kernel", "kernels", "type"),
+        ("method", "methods", "learner"),
+    ):
+        if hasattr(wildcards, wildcard):
+            return plan.config[section][getattr(wildcards, wildcard)].get(key, "")
+    return ""
+
+
+def cut_into(plan, stage, wildcards) -> int:
+    """Return how many jobs share the work that a stage's sizes stand for."""
+    if stage == "search_neighbors":
+        return plan.graph_tiles(wildcards.dataset, wildcards.graph)
+    return 1
+
+
+def job_sizes(plan, stage, wildcards) -> Sizes:
+    """Return the sizes of one job; without a dataset, those of the largest."""
+    if not hasattr(wildcards, "dataset"):
+        return max(sizes_of(plan, name) for name in plan.run["datasets"])
+    name = wildcards.dataset
+    if stage in ("fetch_dataset", "prepare_features"):
+        return sizes_of(plan, name)._replace(d=plan.describe(name).n_features)
+    sizes = sizes_of(plan, name, all_draws=stage in ("compute_kernel_tile", "make_copies"))
+    if stage == "compute_kernel_tile":
+        tiles = plan.kernel_tiles(name, wildcards.kernel)
+        return sizes._replace(labels=-(-sizes.labels // tiles))
+    return sizes
+
+
+def draws_figures(plan, wildcards) -> bool:
+    """Whether a training job draws its method's pictures: that of the first trials, for reports."""
+    first = int(wildcards.first) == 0 and "label" not in plan.config
+    return first and plan.has_figures(wildcards.method)

@@ -1,0 +1,233 @@
+"""How the columns of a table become features: a plan of plain values, stored as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fewfold.datasets.registry import nearest
+from fewfold.datasets.table.columns import (
+    CONSTANT,
+    NAMES_ROWS,
+    describe_column,
+    describe_plain_numbers,
+    is_number,
+    number_column,
+)
+from fewfold.datasets.table.encoding import COLUMN_TYPES, feature_names
+from fewfold.datasets.table.messages import Place, listed
+from fewfold.exceptions import InputError
+
+SCALES = ("auto", "standard", "none")
+# Spreads that differ by more than this: large columns would drown the others in any distance.
+SPREAD_RATIO = 5.0
+AS_ASKED = "left out as asked"
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How a table's columns are used.
+
+    Attributes
+    ----------
+    columns : list of dict
+        Those that become features, each with ``name``, ``kind`` and what its encoding needs.
+    id_column : str or None
+        Names the rows of the answer.
+    ignored : list of (name, reason)
+    notes : list of str
+        What else a reader should know, in words.
+    """
+
+    columns: list
+    id_column: str | None = None
+    ignored: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+
+    @property
+    def n_features(self) -> int:
+        """How many features the columns become."""
+        return len(feature_names(self.columns))
+
+    @property
+    def constant(self) -> set:
+        """Columns left out because they never change."""
+        return {name for name, why in self.ignored if why == CONSTANT}
+
+    @property
+    def naming(self) -> list:
+        """All columns that name the rows."""
+        return [name for name, why in self.ignored if why == NAMES_ROWS]
+
+    def sentences(self, n_rows: int) -> list[str]:
+        """Say in plain words what was understood."""
+        parts = []
+        for kind in COLUMN_TYPES:
+            names = [c["name"] for c in self.columns if c["kind"] == kind]
+            if names:
+                plural = "s" if len(names) > 1 else ""
+                parts.append(f"{len(names)} {kind} column{plural} ({listed(names)})")
+        lines = [f"{n_rows} rows; features: {', '.join(parts)}."]
+        if self.id_column:
+            lines.append(f"Rows are named by the column {self.id_column!r}.")
+        others = [(name, why) for name, why in self.ignored if name != self.id_column]
+        for why in dict.fromkeys(why for _, why in others):
+            lines.append(f"Not used: {listed([n for n, w in others if w == why])} ({why}).")
+        return [*lines, *self.notes]
+
+
+def understand_table(
+    frame,
+    target: str | None,
+    *,
+    place: Place | None = None,
+    ids: str | None = None,
+    drop: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    expand: Sequence[str] = (),
+    keep_constant: bool = False,
+) -> TablePlan:
+    """Decide what each column of a table is.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    target : str or None
+        The label column, which is not a feature.
+    place : Place, optional
+        For messages.
+    ids : str, optional
+        The column that names the rows; found by its name and values if not given.
+    drop, features : sequence of str
+        Columns to leave out, or the only ones to use.
+    expand : sequence of str
+        Columns of dates or free text to turn into features.
+    keep_constant : bool
+        Use columns of numbers that never change.
+
+    Returns
+    -------
+    TablePlan
+
+    Raises
+    ------
+    InputError
+        For a date or a free text that was not asked for, or if no feature is left.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": [7, 8, 9], "size": [1.0, 2.5, 2.0], "kind": list("aba")})
+    >>> plan = understand_table(frame, None)
+    >>> plan.id_column, [c["kind"] for c in plan.columns]
+    ('id', ['number', 'category'])
+    """
+    place = place or Place()
+    named = [*([] if ids is None else [ids]), *drop, *(features or ()), *expand]
+    _check_named(frame, named, place)
+    used = [c for c in (features or frame.columns) if c not in (target, ids) and c not in drop]
+    ignored = [(name, AS_ASKED) for name in drop]
+    if ids is not None:
+        ignored.append((ids, NAMES_ROWS))
+    columns, ready = [], describe_plain_numbers(frame, used)
+    for name in used:
+        found = ready.get(name) or describe_column(
+            name, frame[name], place, expand=name in expand, keep_constant=keep_constant
+        )
+        if found["kind"] not in ("id", "unused"):
+            columns.append(found)
+            continue
+        ignored.append((name, found["why"]))
+        if found["kind"] == "id" and ids is None:
+            ids = name
+    plan = TablePlan(columns, ids, ignored)
+    if not columns:
+        plan = _use_the_id(plan, frame, place)
+    return replace(plan, notes=_notes_on_gaps(plan.columns))
+
+
+def _check_named(frame, names, place):
+    for name in names:
+        if name not in frame.columns:
+            guess = nearest(str(name), [str(n) for n in frame.columns])
+            hint = f" Did you mean {guess!r}?" if guess else ""
+            raise InputError(
+                f"{place.where}: no column {name!r}.{hint} "
+                f"Columns: {listed(list(frame.columns), 12)}."
+            )
+
+
+def _use_the_id(plan, frame, place):
+    """Take the numbers that name the rows as the feature, where there is nothing else."""
+    name = plan.id_column
+    if name is not None and is_number(frame[name]):
+        only = number_column(name, frame[name], place)
+        if only["kind"] == "number":
+            return TablePlan([only], None, [(n, w) for n, w in plan.ignored if n != name])
+    left = "; ".join(f"{n!r}: {w}" for n, w in plan.ignored[:5])
+    raise InputError(
+        f"{place.where}: no column is left for features "
+        f"({left or 'the target is the only column'}). "
+        "Give a table with at least one column of numbers or categories beside the target."
+    )
+
+
+def _notes_on_gaps(columns):
+    gaps = {c["name"]: c["n_missing"] for c in columns if c.get("n_missing")}
+    if not gaps:
+        return []
+    return [
+        f"{sum(gaps.values())} empty cells in {listed(list(gaps))} are filled with the column's "
+        "middle value."
+    ]
+
+
+def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False) -> TablePlan:
+    """Set each number column's offset and factor; say so in the notes where they change anything.
+
+    ``auto`` standardizes when the spreads of the number columns differ by more than
+    `SPREAD_RATIO` from their median, or when they stand beside categories (which are 0 or 1).
+    """
+    if scale not in SCALES:
+        raise InputError(f"scale={scale!r}; allowed: {', '.join(SCALES)}.")
+    numbers = [c for c in plan.columns if c["kind"] == "number"]
+    spreads = np.array([c["spread"] for c in numbers if c["spread"] > 0])
+    mixed = len(numbers) < len(plan.columns)
+    uneven = len(spreads) and spreads.max() > SPREAD_RATIO * float(np.median(spreads))
+    standard = scale == "standard" or (
+        scale == "auto" and not is_image and bool(len(spreads)) and bool(uneven or mixed)
+    )
+    columns = [_scaled(c, standard) if c["kind"] == "number" else c for c in plan.columns]
+    notes = list(plan.notes)
+    if standard:
+        why = "as asked" if scale == "standard" else "they stand beside categories"
+        if uneven:
+            why = f"their spreads reach from {spreads.min():.3g} to {spreads.max():.3g}"
+        notes.append(f"Number columns are brought to mean 0 and spread 1 ({why}).")
+    return replace(plan, columns=columns, notes=notes)
+
+
+def _scaled(column, standard):
+    if not standard:
+        return {**column, "offset": 0.0, "factor": 1.0}
+    spread = column["spread"] or 1.0
+    return {**column, "offset": column["mean"], "factor": 1 / spread}
+
+
+def keep_pixels(plan: TablePlan, frame, image_shape, place: Place) -> TablePlan:
+    """Put pixels that never change back in their place: they are part of the image."""
+    constant = {name for name in plan.constant if is_number(frame[name])}
+    if len(plan.columns) + len(constant) != int(np.prod(image_shape)):
+        return plan
+    known = {c["name"]: c for c in plan.columns}
+    columns = []
+    for name in frame.columns:
+        if name in known:
+            columns.append(known[name])
+        elif name in constant:
+            pixel = number_column(name, frame[name], place, keep_constant=True)
+            columns.append(_scaled(pixel, standard=False))
+    ignored = [(n, w) for n, w in plan.ignored if n not in constant]
+    return replace(plan, columns=columns, ignored=ignored)

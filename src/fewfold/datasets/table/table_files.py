@@ -1,0 +1,138 @@
+"""Tables (CSV, TSV, Parquet): columns are understood, then encoded."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.datasets import frames
+from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
+from fewfold.datasets.table.messages import Place
+from fewfold.datasets.table.options import FileContent, FileOptions, FileShape, Request
+from fewfold.datasets.table.plan import TablePlan, choose_scaling, keep_pixels, understand_table
+from fewfold.datasets.targets import read_labels
+from fewfold.exceptions import InputError
+
+
+def read_table_file(file: Path, request: Request) -> FileContent:
+    """Read a table: features by a plan of its columns, labels, names of the rows."""
+    options, place = request.options, place_of(file, request)
+    frame, plan = _understand(file, request, place)
+    shape = None if options.image_shape is None else tuple(options.image_shape)
+    if shape is None and options.images:
+        shape = guess_image_shape(_pixel_columns(plan, frame))
+    plan = choose_scaling(plan, options.scale, is_image=shape is not None)
+    if shape is not None:
+        plan = keep_pixels(plan, frame, shape, place)
+    X, names = encode_table(frame, plan.columns, place, request.dtype)
+    labels, where = _labels(file, frame, request) if request.with_labels else (None, str(file))
+    ids = plan.id_column
+    return FileContent(
+        X=X,
+        labels=labels,
+        where=where,
+        feature_names=names,
+        ids=None if ids is None else row_names(frame[ids]),
+        id_name=ids or "row",
+        plan=plan,
+        frame=frame,
+        sentences=plan.sentences(len(frame)),
+        image_shape=shape,
+    )
+
+
+def scan_table_file(file: Path, request: Request) -> FileShape:
+    """Return what the features' shape will be; the table is read, but not encoded."""
+    frame, plan = _understand(file, request, place_of(file, request))
+    labels, where = _labels(file, frame, request)
+    return FileShape((len(frame), plan.n_features), labels, where)
+
+
+def place_of(file: Path, request: Request) -> Place:
+    """Return how messages name a table's cells and options."""
+    options = request.options
+    line_of = partial(
+        frames.line_of_row, file, delimiter=options.delimiter, encoding=options.encoding
+    )
+    return Place(str(file), request.command, line_of)
+
+
+def row_names(series) -> list[str]:
+    """Return the names of the rows as text; "" where there is none."""
+    return ["" if gone else str(v) for v, gone in zip(series.tolist(), series.isna())]
+
+
+def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
+    options = request.options
+    reading = {"delimiter": options.delimiter, "encoding": options.encoding}
+    names = frames.column_names(file, **reading)
+    _check_special(file, names, request)
+    frame = frames.read_frame(
+        file,
+        text_columns=[c for c in (options.target, options.ids) if c is not None],
+        only=_needed(names, options),
+        **reading,
+    )
+    plan = understand_table(
+        frame,
+        options.target,
+        place=place,
+        ids=options.ids,
+        drop=options.drop,
+        features=options.features,
+        expand=options.expand,
+        keep_constant=options.keep_constant,
+    )
+    return frame, plan
+
+
+def _check_special(file, names, request):
+    options = request.options
+    if request.with_labels and (options.target is None) == (options.labels is None):
+        raise InputError(
+            f"{file}: name either the label column (target) or a file of labels (labels); "
+            f"found target={options.target!r}, labels={options.labels!r}. "
+            f"Columns: {frames.some_names(names)}."
+        )
+    for column, what in ((options.target, "target column"), (options.ids, "id column")):
+        if column is not None and column not in names:
+            raise frames.missing_column(file, column, names, what)
+    if len(names) == 1 and options.target is not None:
+        raise InputError(
+            f"{file}: has one column only ({names[0]!r}), so no column is left for features. "
+            "Needed are the target and at least one column of features."
+        )
+
+
+def _needed(names, options: FileOptions) -> list[str] | None:
+    """The columns to read where only some are used; None for all."""
+    if options.features is None:
+        return None
+    special = [c for c in (options.target, options.ids) if c is not None]
+    named = {*options.features, *options.expand, *options.drop, *special}
+    return [n for n in names if n in named] if named <= set(names) else None
+
+
+def _labels(file, frame, request):
+    options = request.options
+    if options.labels is not None:
+        return read_labels(options.labels, len(frame)), str(options.labels)
+    values = frame[options.target].to_numpy(dtype=object)
+    return values, f"{file}, column {options.target!r}"
+
+
+def _pixel_columns(plan, frame):
+    """The number columns in the table's order, with those that never change."""
+    used = {c["name"] for c in plan.columns} | plan.constant
+    names = [n for n in frame.columns if n in used]
+    if len(names) > LARGEST_SIDE**2:
+        return np.empty((0, 0))
+    some = frame.iloc[:: max(1, len(frame) // MOST_ROWS)]
+    columns = [some[n] for n in names]
+    if any(not pd.api.types.is_numeric_dtype(c.dtype) for c in columns):
+        return np.empty((0, 0))
+    return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])

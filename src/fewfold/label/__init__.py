@@ -1,0 +1,1 @@
+"""Labeling one file: candidates, their combination, the answer."""

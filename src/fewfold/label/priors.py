@@ -1,0 +1,95 @@
+"""Shares of the classes: as the labels have them, equal, or given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+
+
+def class_shares(priors, codes, classes, *, added: float = 1.0) -> np.ndarray:
+    """Return the share that each class is assumed to have among all rows.
+
+    Parameters
+    ----------
+    priors : "labels", "equal" or dict
+        "labels": as drawn at random, with ``added`` rows more of each class; a dict gives the
+        share of every class by name.
+    codes : int ndarray of shape (m,)
+    classes : sequence of shape (k,)
+    added : float
+
+    Returns
+    -------
+    ndarray of shape (k,), summing to 1
+
+    Examples
+    --------
+    >>> class_shares("labels", [0, 0, 0, 1], ["a", "b"], added=0).tolist()
+    [0.75, 0.25]
+    >>> class_shares({"a": 0.8, "b": 0.2}, [0, 1], ["a", "b"]).tolist()
+    [0.8, 0.2]
+    """
+    k = len(classes)
+    if isinstance(priors, str) and priors == "labels":
+        counts = np.bincount(np.asarray(codes, dtype=int), minlength=k) + added
+        return counts / counts.sum()
+    if isinstance(priors, str) and priors == "equal":
+        return np.full(k, 1 / k)
+    if not isinstance(priors, dict):
+        raise InputError(
+            f"priors={priors!r}: allowed are 'labels', 'equal' or a share for every class, "
+            "such as a=0.8,b=0.2."
+        )
+    names = [str(c) for c in classes]
+    given = {str(name): share for name, share in priors.items()}
+    if sorted(given) != sorted(names):
+        wrong = sorted(set(given) ^ set(names))
+        raise InputError(
+            f"The priors and the classes differ in {', '.join(wrong[:5])}. Give a share for each "
+            f"of {', '.join(names[:12])}."
+        )
+    shares = np.array([float(given[name]) for name in names])
+    if not np.all(shares > 0) or not np.isfinite(shares).all():
+        raise InputError(
+            f"Shares must be positive, got {given}. Leave out labels of absent classes."
+        )
+    return shares / shares.sum()
+
+
+def parse_priors(text: str):
+    """Read the value of ``--priors``: "labels", "equal" or "a=0.8,b=0.2".
+
+    >>> parse_priors("a=0.8,b=0.2")
+    {'a': 0.8, 'b': 0.2}
+    """
+    if text in ("labels", "equal"):
+        return text
+    try:
+        pairs = [part.rsplit("=", 1) for part in text.split(",")]
+        return {name.strip(): float(share) for name, share in pairs}
+    except ValueError:
+        raise InputError(
+            f"--priors {text!r}: allowed are labels, equal, or a share for every class, such as "
+            "a=0.8,b=0.2."
+        ) from None
+
+
+def change_shares(proba, learned, wanted) -> np.ndarray:
+    """Return probabilities as they would be if classes had other shares (Bayes' rule).
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, k)
+    learned : ndarray of shape (k,)
+        Shares among the labels that the probabilities were learned from.
+    wanted : ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> change_shares(np.array([[0.5, 0.5]]), [0.5, 0.5], [0.8, 0.2]).tolist()
+    [[0.8, 0.2]]
+    """
+    ratio = np.asarray(wanted, dtype=float) / np.maximum(learned, 1e-12)
+    scaled = proba * ratio
+    return scaled / scaled.sum(axis=1, keepdims=True)

@@ -1,0 +1,1 @@
+"""Linear algebra that several rooms share: distances, principal axes, signs, eigenvectors."""

@@ -1,0 +1,1 @@
+"""The methods: one folder and one record each. `fewfold.methods.registry` finds them."""

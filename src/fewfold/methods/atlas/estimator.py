@@ -1,0 +1,273 @@
+"""`AtlasSVC`: SVMs on the kernels and features of an atlas."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewfold.exceptions import InputError
+from fewfold.methods.atlas import ESTIMATOR_PARAMETERS
+from fewfold.methods.atlas.arrays import finer_part
+from fewfold.methods.atlas.encoding import encode, encoding_width, take_rows
+from fewfold.methods.atlas.features import KERNEL_OF
+from fewfold.methods.atlas.kernels import kernel_scales
+from fewfold.methods.atlas.learners import LEARNERS, KernelOptions, choose_options
+from fewfold.methods.atlas.model import Atlas
+from fewfold.methods.atlas.state import STATE, pack, unpack
+from fewfold.methods.estimators import SemiSupervisedClassifier
+from fewfold.methods.parameters import check_parameters
+
+# New rows predicted at a time: the kernel block against 20 000 support rows takes 330 MB.
+_BLOCK_ROWS = 4096
+
+
+class AtlasSVC(SemiSupervisedClassifier):
+    """Classify points by SVMs on an atlas of all points ([atlas-2014]).
+
+    The atlas is fitted to all rows, labeled or not; the SVM to the labeled ones.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "quad", "quadcross", "nearest"}
+        "rbf" is the dual SVM on Eq. 12; "linear", "quad" and "quadcross" are primal SVMs on
+        Eqs. 13-15, one-versus-rest; "nearest" takes the label of the nearest labeled point
+        inside the charts.
+    assignment : {"soft", "hard"}
+        Weights by reconstruction error, or membership only (Eq. 6).
+    normalize : bool
+        Divide the kernel by ``sqrt(K_xx K_yy)``; False is the published variant.
+    gamma, sigma : float, optional
+        Scales of the weights and of the local kernels. Default: from the errors and projections
+        of the data.
+    C : float, optional
+        Penalty of the margin errors. Default: 1 where labels are few to 10 where all
+        points have one, over the mean ``K_xx``.
+    solver : {"auto", "batch", "sgd"}
+        Primal SVMs by coordinate descent, or by averaged stochastic gradient descent;
+        "auto" takes the second where the features have more than 10^9 non-zeros times classes.
+    scheme : {"auto", "pairs", "rest"}
+        Dual SVMs for pairs of classes, or for each class against the rest; "auto" takes the
+        rest for up to 2000 labels.
+    q : int
+        Charts that encode a point.
+    cv : int, optional
+        Choose ``gamma``, ``sigma`` and ``C``, where not given, by this many folds of the
+        labeled points.
+    atlas : Atlas, optional
+        An `Atlas` with the options wanted. A fitted one is given to `fit` as ``manifold``.
+    random_state : int, RandomState or None
+    verbose : bool
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of all training rows; given labels are kept.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+    atlas_ : dict of ndarrays
+    options_ : KernelOptions
+        Scales and penalty used.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 2 * np.pi, 200)
+    >>> ring = np.repeat([1.0, 2.0], 100)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> y = np.full(200, -1)
+    >>> y[:20], y[100:120] = 0, 1
+    >>> model = AtlasSVC(atlas=Atlas(n_dims=1, mdl=0.1)).fit(ring, y)
+    >>> float(np.mean(model.transduction_ == np.repeat([0, 1], 100))) > 0.9
+    True
+    """
+
+    _state = STATE
+
+    def __init__(
+        self,
+        kernel="rbf",
+        *,
+        assignment="soft",
+        normalize=True,
+        gamma=None,
+        sigma=None,
+        C=None,
+        solver="auto",
+        scheme="auto",
+        q=10,
+        cv=None,
+        atlas=None,
+        random_state=0,
+        verbose=False,
+    ):
+        self.kernel = kernel
+        self.assignment = assignment
+        self.normalize = normalize
+        self.gamma = gamma
+        self.sigma = sigma
+        self.C = C
+        self.solver = solver
+        self.scheme = scheme
+        self.q = q
+        self.cv = cv
+        self.atlas = atlas
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, *, manifold=None) -> AtlasSVC:
+        """Fit the atlas to all rows and the SVM to the labeled ones.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
+        manifold : fewfold.methods.base.ManifoldModel, optional
+            The atlas of the rows if it was fitted already, and their encoding if it is known.
+
+        Returns
+        -------
+        self
+        """
+        if manifold is None:
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
+            )
+        else:
+            self.n_features_in_ = X.shape[1]
+        labels = self._read_labels(y, X.shape[0], min_classes=2)
+        self.check_options()
+        code = self._read_atlas(X, manifold)
+        self.fit_code(code, labels.rows, labels.codes)
+        details = {
+            "gamma": self.options_.gamma,
+            "sigma": self.options_.sigma,
+            "C": self.options_.C,
+            "n_charts": len(self.atlas_["means"]),
+        }
+        return self._finish(labels, self.shares(code), details=details)
+
+    def _read_atlas(self, X, manifold):
+        """Take or fit the atlas; return the encoding of the rows."""
+        if manifold is None:
+            model = Atlas(random_state=self.random_state, verbose=self.verbose)
+            model = model if self.atlas is None else clone(self.atlas)
+            self.atlas_ = model.fit(X).atlas_
+        else:
+            self.atlas_ = manifold.arrays
+            if len(self.atlas_["interior"]) != X.shape[0]:
+                raise InputError(
+                    f"The atlas given holds {len(self.atlas_['interior'])} points, X has "
+                    f"{X.shape[0]} rows. Fit it to the same rows."
+                )
+        if manifold is None or manifold.points is None:
+            return encode(X, self.atlas_, self.q, np.arange(X.shape[0]))
+        return {name: np.asarray(value) for name, value in manifold.points.items()}
+
+    def fit_code(self, code: dict[str, np.ndarray], labeled, codes) -> AtlasSVC:
+        """Fit the SVM to encoded points.
+
+        Parameters
+        ----------
+        code : dict of ndarrays
+            Encoding of all points; its scale gives the defaults.
+        labeled : int array of shape (n_labeled,)
+        codes : int array of shape (n_labeled,)
+            Class codes from 0; each occurs.
+
+        Returns
+        -------
+        self
+        """
+        own = take_rows(code, labeled)
+        share = len(own["charts"]) / len(code["charts"])
+        options = self._options(code, getattr(self, "atlas_", None), len(own["charts"]), share)
+        if self.cv is not None:
+            free = [name for name in ("gamma", "sigma", "C") if getattr(self, name) is None]
+            options = choose_options(own, codes, options, free, self.cv)
+        options = options.replace(C=options.penalty(own))
+        self.options_ = options
+        self.q_ = encoding_width(code)
+        self.learner_ = LEARNERS[self.kernel](options).fit(own, codes)
+        return self
+
+    def _options(self, code, atlas, n_labeled, share):
+        n_charts = int(code["charts"].max()) + 1 if atlas is None else len(atlas["means"])
+        gamma, sigma = kernel_scales(code, n_charts, n_labeled)
+        if self.kernel in KERNEL_OF:
+            sigma /= 2  # squares and products of the projections are then of size 1 as well
+        finer = finer_part(code)
+        if finer is not None:
+            part = None if atlas is None else finer_part(atlas)
+            finer = self._options(finer, part, n_labeled, share)
+        return KernelOptions(
+            kernel=self.kernel,
+            assignment=self.assignment,
+            normalize=self.normalize,
+            gamma=gamma if self.gamma is None else self.gamma,
+            sigma=sigma if self.sigma is None else self.sigma,
+            C=self.C,
+            solver=self.solver,
+            scheme=self.scheme,
+            n_charts=n_charts,
+            share_labeled=share,
+            seed=_seed(self.random_state),
+            finer=finer,
+        )
+
+    def _decide(self, X, points=None):
+        check_is_fitted(self)
+        if points is None:
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
+            )
+            points = encode(X, self.atlas_, self.q_)
+        shares = self.shares({name: np.asarray(value) for name, value in points.items()})
+        return shares, np.ones(len(shares), bool)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return a score per class, or of the second class if there are two.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        shares = self.predict_proba(X)
+        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
+
+    def shares(self, code: dict[str, np.ndarray]) -> np.ndarray:
+        """Return the share of each class for encoded points, of shape (n, n_classes).
+
+        Shares order the classes; they are not calibrated.
+        """
+        n = len(code["charts"])
+        parts = [
+            self.learner_.shares(take_rows(code, slice(start, start + _BLOCK_ROWS)))
+            for start in range(0, n, _BLOCK_ROWS)
+        ]
+        return np.concatenate(parts)
+
+    def check_options(self) -> None:
+        """Refuse options that are unknown or out of range."""
+        own = {p.keyword: getattr(self, p.keyword) for p in ESTIMATOR_PARAMETERS}
+        check_parameters(type(self).__name__, ESTIMATOR_PARAMETERS, own)
+
+    def _pack(self) -> dict:
+        return pack(self)
+
+    def _unpack(self, values: dict) -> None:
+        self.classes_, self.q_ = values["classes_"], values["q"]
+        self.atlas_, self.options_, self.learner_ = unpack(values)
+        self.n_features_in_ = len(self.atlas_["origin"])
+
+
+def _seed(random_state):
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))

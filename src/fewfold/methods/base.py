@@ -1,0 +1,233 @@
+"""The method contract: a record that says what a method needs, and what its estimator offers.
+
+A method is one folder under `fewfold.methods` (or a package with an entry point of the group
+``fewfold.methods``) whose ``__init__`` holds records. Training, figures, labeling, model files
+and prediction work from the record; nothing else lists methods by name.
+
+An estimator follows scikit-learn, and takes what earlier stages made, as far as its record says::
+
+    fit(X, y, *, graph=None, manifold=None, kernel=None, copies=None)
+    transduction_            labels of all rows; -1 (NaN for regression) where it cannot know
+    label_distributions_     class probabilities of all rows, in the order of ``classes_``
+    predict(X_new), predict_proba(X_new, ...)
+    details_, status_        plain values worth keeping; "ok" or a short phrase
+    to_arrays(), from_arrays(arrays, notes)
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from fewfold.methods.parameters import Parameter
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+BOTH_TASKS = (CLASSIFICATION, REGRESSION)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a method, manifold or kernel takes from earlier stages.
+
+    Attributes
+    ----------
+    graph : {"no", "may", "must"}
+        Whether its entry in a config names a neighbor graph.
+    manifold : tuple of str
+        Types of manifold, one of which its entry must name; empty for none.
+    kernel : {"no", "may", "must"}
+        Whether its entry names a kernel matrix.
+    copies : bool
+        Transformed copies of the labeled rows.
+    images : bool
+        The pixels, where the features are principal components of them.
+    groups : bool
+        The true sets of generated data, for oracles.
+    """
+
+    graph: str = "no"
+    manifold: tuple[str, ...] = ()
+    kernel: str = "no"
+    copies: bool = False
+    images: bool = False
+    groups: bool = False
+
+    def required(self) -> dict[str, tuple[str, ...]]:
+        """Return the sections an entry must refer to, each with the types allowed there."""
+        found = {"manifolds": self.manifold} if self.manifold else {}
+        if self.graph == "must":
+            found["graphs"] = ()
+        if self.kernel == "must":
+            found["kernels"] = ()
+        return found
+
+    def optional(self) -> tuple[str, ...]:
+        """Return the sections an entry may refer to besides."""
+        return tuple(
+            section
+            for section, wish in (("graphs", self.graph), ("kernels", self.kernel))
+            if wish == "may"
+        )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """When ``fewfold label`` considers a method.
+
+    Attributes
+    ----------
+    why : str
+        One sentence for the report: what data it suits.
+    max_rows : int or None
+        Not considered for more rows.
+    """
+
+    why: str
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What methods, manifolds and kernels have in common.
+
+    Attributes
+    ----------
+    name : str
+        The name in a config: ``learner`` of a method, ``type`` of a manifold or kernel.
+    target : str
+        ``"module:name"`` of the estimator or function, imported when it is used. Records come
+        from code, never from a file.
+    needs : Needs
+    parameters : tuple of Parameter
+    cost_like : str or None
+        The record whose measured cost stands for this one, where it has none of its own.
+    """
+
+    name: str
+    target: str
+    needs: Needs = Needs()
+    parameters: tuple[Parameter, ...] = ()
+    cost_like: str | None = None
+
+    @property
+    def module(self) -> str:
+        """The module of the target: what a rule's code digest covers."""
+        return self.target.split(":")[0]
+
+    def load(self) -> Any:
+        """Import and return the estimator class or function."""
+        return load(self.target)
+
+    def options(self, settings: dict) -> dict:
+        """Return a config entry's settings under the names of the target's arguments."""
+        names = {p.name: p.keyword for p in self.parameters}
+        return {names.get(key, key): value for key, value in settings.items()}
+
+
+@dataclass(frozen=True)
+class Method(Record):
+    """A learner: what an entry under ``methods`` of a config names.
+
+    Attributes
+    ----------
+    regressor : str or None
+        The estimator for numeric targets, where it is not ``target``.
+    tasks : tuple of str
+    clusters : bool
+        Whether it works without any label (budget 0).
+    oracle : tuple of (parameter, value) or None
+        The setting with which it is given what no method can know; the report shows such an
+        entry but does not rank it.
+    figures : str or None
+        ``"module:function"`` of (fitted model, data), which yields (title, caption, figure).
+    candidate : Candidate or None
+        When ``fewfold label`` considers it; None: only where asked for.
+    """
+
+    regressor: str | None = None
+    tasks: tuple[str, ...] = (CLASSIFICATION,)
+    clusters: bool = False
+    oracle: tuple[str, Any] | None = None
+    figures: str | None = None
+    candidate: Candidate | None = None
+
+    def is_oracle(self, settings: dict) -> bool:
+        """Tell whether these settings give the method what no method can know."""
+        return self.oracle is not None and settings.get(self.oracle[0]) == self.oracle[1]
+
+    def build(self, settings: dict, *, task: str = CLASSIFICATION, **context):
+        """Make an estimator from a config entry's settings.
+
+        Parameters
+        ----------
+        settings : dict
+            Names as in a config.
+        task : str
+        **context
+            ``random_state``, ``n_classes``, ``image_shape``: given to estimators that take them.
+        """
+        target = self.regressor if task == REGRESSION and self.regressor else self.target
+        estimator = load(target)
+        takes = inspect.signature(estimator).parameters
+        options = {key: value for key, value in context.items() if key in takes}
+        return estimator(**options | self.options(settings))
+
+
+@dataclass(frozen=True)
+class ManifoldType(Record):
+    """A model of the data's shape, learned without labels; ``target`` is its fit function.
+
+    Attributes
+    ----------
+    encoder : str or None
+        ``"module:function"`` that describes rows in the model's terms (a stage of its own):
+        ``encoder(out, features, arrays, **options)`` writes arrays with one entry per row to a
+        stage file, and for new rows arrays of the same names with ``_new`` at the end.
+    encoder_options : tuple of str
+        The parameters that the encoder takes; the fit function takes the others.
+    """
+
+    encoder: str | None = None
+    encoder_options: tuple[str, ...] = ()
+
+    @property
+    def encodes(self) -> bool:
+        """Whether rows are described in the model's terms, in a file of their own."""
+        return self.encoder is not None
+
+    @property
+    def encoder_module(self) -> str:
+        """The module of the encoder: what the encoding rule's code digest covers."""
+        return self.encoder.split(":")[0]
+
+
+@dataclass(frozen=True)
+class KernelType(Record):
+    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class."""
+
+
+@dataclass(frozen=True)
+class ManifoldModel:
+    """A fitted manifold, as training receives it.
+
+    Attributes
+    ----------
+    arrays : dict of ndarray
+    settings : dict
+    points, points_new : dict of ndarray or None
+        The encoding of the rows, and of new rows, where the type has an encoder.
+    """
+
+    arrays: dict
+    settings: dict = field(default_factory=dict)
+    points: dict | None = None
+    points_new: dict | None = None
+
+
+def load(target: str):
+    """Import what a record's ``"module:name"`` says; the text comes from code, never a file."""
+    module, name = target.split(":")
+    # by name: written in the records of methods
+    return getattr(import_module(module), name)

@@ -1,0 +1,116 @@
+"""Supervised learners and scikit-learn's own spreading: what the manifold methods must beat."""
+
+from fewfold.methods.base import BOTH_TASKS, Candidate, KernelType, Method, Needs
+from fewfold.methods.parameters import Parameter, count, integer, number, one_of, positive
+
+_NUMBER_OR_CV = positive() | one_of("cv")
+_C = Parameter("C", _NUMBER_OR_CV, "penalty of margin errors, or cv for cross-validation", "cv")
+_GAMMA = Parameter("gamma", _NUMBER_OR_CV, "width of the RBF kernel, or cv", "cv")
+_SMOOTHING = Parameter(
+    "smoothing", number(0, below=1), "share of the neighbors in a row's answer", 0.9
+)
+_CHOOSE_ROWS = Parameter("choose_rows", integer(10), "labeled rows that choose what is cv")
+
+FEATURE_SVM_PARAMETERS = (
+    Parameter("kind", one_of("linear", "rbf"), "kernel", "rbf", argument="kernel"),
+    _C,
+    _GAMMA,
+    _CHOOSE_ROWS,
+)
+
+RECORDS = (
+    KernelType(
+        name="linear", target="fewfold.kernels:FeatureKernel", cost_like="rbf", parameters=()
+    ),
+    KernelType(
+        name="rbf",
+        target="fewfold.kernels:FeatureKernel",
+        parameters=(
+            Parameter(
+                "gamma",
+                positive() | one_of("median", "cv"),
+                "width, or median for the data's own, or cv to let the learner choose",
+                "cv",
+            ),
+        ),
+    ),
+    Method(
+        name="knn",
+        target="fewfold.methods.baselines.knn:KNNClassifier",
+        regressor="fewfold.methods.baselines.knn:KNNRegressor",
+        tasks=BOTH_TASKS,
+        parameters=(
+            Parameter(
+                "n_neighbors",
+                count() | one_of("cv"),
+                "a number, or cv for cross-validation on the labeled points",
+                "cv",
+            ),
+            Parameter("metric", one_of("euclidean", "cosine"), "distance", "euclidean"),
+        ),
+        candidate=Candidate("Classes that nearby labels decide."),
+    ),
+    Method(
+        name="linear_svm", target="fewfold.methods.baselines.linear_svm:LinearSVM", parameters=(_C,)
+    ),
+    Method(
+        name="svm",
+        target="fewfold.methods.baselines.kernel_svm:KernelSVC",
+        needs=Needs(kernel="must"),
+        parameters=(_C, _GAMMA),
+        candidate=Candidate("Smooth boundaries between classes."),
+    ),
+    Method(
+        name="feature_svm",
+        target="fewfold.methods.baselines.feature_svm:FeatureSVC",
+        cost_like="linear_svm",
+        parameters=FEATURE_SVM_PARAMETERS,
+    ),
+    Method(
+        name="graph_svm",
+        target="fewfold.methods.baselines.kernel_svm:GraphSVC",
+        needs=Needs(graph="must", kernel="must"),
+        cost_like="svm",
+        parameters=(_C, _GAMMA, _SMOOTHING),
+        candidate=Candidate("Smooth boundaries, with answers averaged over neighbors."),
+    ),
+    Method(
+        name="metric_svm",
+        target="fewfold.methods.baselines.metric:MetricSVC",
+        needs=Needs(graph="must"),
+        cost_like="svm",
+        parameters=(
+            _C,
+            Parameter(
+                "gamma",
+                _NUMBER_OR_CV,
+                "in units of 1 / median squared distance in the metric, or cv",
+                "cv",
+            ),
+            Parameter(
+                "prior", number(0), "weight of the neighbors' scatter in labeled rows per axis"
+            ),
+            _SMOOTHING,
+        ),
+        candidate=Candidate("Columns that matter unequally."),
+    ),
+    Method(
+        name="label_spreading",
+        target="fewfold.methods.baselines.spreading:KNNLabelSpreading",
+        parameters=(
+            Parameter("n_neighbors", integer(1, 10000), "neighbors per point", 7),
+            Parameter("alpha", number(above=0, below=1), "share of the neighbors", 0.2),
+            Parameter("max_iter", count(), "iterations at most", 100),
+        ),
+    ),
+    Method(
+        name="kmeans",
+        target="fewfold.methods.baselines.kmeans:NamedKMeans",
+        clusters=True,
+        cost_like="knn",
+        parameters=(
+            Parameter("n_clusters", count(), "one per class if not given"),
+            Parameter("n_init", count(), "starts, of which the best is kept", 10),
+        ),
+    ),
+)

@@ -1,0 +1,78 @@
+"""k-means clusters, named by the labels in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewfold.labels import read_labels
+from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
+from fewfold.methods.state import Field
+
+
+class NamedKMeans(SemiSupervisedClassifier):
+    """k-means clusters, each named by the majority of its labeled rows, if there are any.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        By default one per class.
+    n_classes : int, optional
+        Needed where no row has a label; clusters are then numbered.
+    n_init : int
+    random_state : int
+    """
+
+    _state = (
+        CLASSES,
+        Field("centers_", "float", ("c", "d")),
+        Field("names_", "int", ("c",), low=-1),
+    )
+
+    def __init__(self, n_clusters=None, *, n_classes=None, n_init=10, random_state=0):
+        self.n_clusters = n_clusters
+        self.n_classes = n_classes
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Cluster all rows; name the clusters by the labels."""
+        from sklearn.cluster import KMeans
+
+        X = validate_data(self, X, accept_sparse="csr", dtype=None)
+        labels = read_labels(y, X.shape[0], name="NamedKMeans", min_classes=0, numbered=True)
+        count = int(self.n_clusters or self.n_classes or max(1, labels.n_classes))
+        seed = self.random_state % 2**31
+        model = KMeans(count, n_init=int(self.n_init), random_state=seed)
+        cluster = model.fit_predict(X)
+        self.centers_, self.classes_ = model.cluster_centers_, np.arange(count)
+        self.names_ = np.arange(count)
+        if len(labels.rows):
+            self.classes_ = labels.classes
+            votes = np.zeros((count, labels.n_classes))
+            np.add.at(votes, (cluster[labels.rows], labels.codes), 1)
+            # A cluster without a labeled row stays unknown.
+            self.names_ = np.where(votes.sum(axis=1) > 0, votes.argmax(axis=1), -1)
+        self.transduction_ = self._name(cluster)
+        self.details_, self.status_ = {"inertia": float(model.inertia_)}, "ok"
+        return self
+
+    def _name(self, cluster):
+        codes = self.names_[cluster]
+        return self._names(np.eye(len(self.classes_))[np.maximum(codes, 0)], codes >= 0)
+
+    def _decide(self, X):
+        from sklearn.metrics import pairwise_distances_argmin
+
+        check_is_fitted(self, "centers_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        codes = self.names_[pairwise_distances_argmin(X, self.centers_)]
+        return np.eye(len(self.classes_))[np.maximum(codes, 0)], codes >= 0
+
+    def answer(self, X) -> tuple[np.ndarray, None]:
+        """Return the names of the clusters of new rows; there are no probabilities."""
+        return self.predict(X), None
+
+    def _unpack(self, values: dict) -> None:
+        super()._unpack(values)
+        self.n_features_in_ = self.centers_.shape[1]

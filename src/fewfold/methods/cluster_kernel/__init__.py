@@ -1,0 +1,1 @@
+"""Kernel logistic regression on how often k-means puts two rows together."""

@@ -1,0 +1,324 @@
+"""Labels diffused over a graph: Poisson learning, label spreading and label propagation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.exceptions import InputError
+from fewfold.graph.laplacian import components, degrees
+
+METHODS = ("poisson", "spreading", "propagation")
+
+# Softmax of Poisson scores: this many units between the best and the second best class of a
+# typical point, so that it is trusted by about 99 to 1. Scores carry no scale of their own.
+_TYPICAL_MARGIN = 5.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a diffusion says about every point.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, n_classes)
+        The larger, the likelier.
+    is_reached : bool ndarray of shape (n,)
+        Whether a label is connected to the point at all.
+    n_iterations : int
+        Of conjugate gradients.
+    residual : float
+        Largest norm over the classes of (equation's left - right side) / right side.
+    is_converged : bool
+    """
+
+    values: np.ndarray
+    is_reached: np.ndarray
+    n_iterations: int
+    residual: float
+    is_converged: bool
+
+
+def conjugate_gradients(apply, B, *, tol: float, max_iter: int, project=None):
+    """Solve ``apply(X) = B`` for all columns at once, ``apply`` symmetric, positive semidefinite.
+
+    Parameters
+    ----------
+    apply : callable
+        Takes and returns arrays of the shape of ``B``.
+    B : ndarray of shape (n, m)
+        In the range of the operator.
+    tol : float
+        Largest norm of the residual of a column relative to that of ``B``.
+    max_iter : int
+    project : callable, optional
+        Removes null vectors of the operator in place, against rounding errors.
+
+    Returns
+    -------
+    X : ndarray of shape (n, m)
+    n_iterations : int
+    residual : float
+        Of the worst column, from ``B - apply(X)`` itself and not from the recursion.
+    """
+    X = np.zeros_like(B)
+    goal = np.einsum("ij,ij->j", B, B)
+    active = goal > 0
+    R = B.copy()
+    P = R.copy()
+    squares = goal.copy()
+    step = np.empty_like(B)
+    n_iterations = 0
+    while n_iterations < max_iter and np.any(squares > tol**2 * goal):
+        AP = apply(P)
+        curvature = np.einsum("ij,ij->j", P, AP)
+        alpha = np.divide(squares, curvature, out=np.zeros_like(squares), where=curvature > 0)
+        X += np.multiply(P, alpha, out=step)
+        R -= np.multiply(AP, alpha, out=step)
+        if project is not None and n_iterations % 25 == 24:
+            project(R)
+        fresh = np.einsum("ij,ij->j", R, R)
+        P *= np.divide(fresh, squares, out=np.zeros_like(fresh), where=squares > 0)
+        P += R
+        squares = fresh
+        n_iterations += 1
+    left = B - apply(X)
+    if project is not None:
+        project(left)
+    found = np.sqrt(np.einsum("ij,ij->j", left, left)[active] / goal[active])
+    return X, n_iterations, float(found.max()) if len(found) else 0.0
+
+
+def _normalized(W):
+    """Return ``D^-1/2 W D^-1/2`` and ``D^-1/2`` (0 at isolated nodes)."""
+    d = degrees(W)
+    inverse = np.zeros(len(d))
+    np.divide(1.0, np.sqrt(d, where=d > 0, out=np.ones(len(d))), out=inverse, where=d > 0)
+    S = sparse.csr_array(sparse.diags_array(inverse) @ W @ sparse.diags_array(inverse))
+    return S, inverse
+
+
+def _one_hot(labeled, targets, n, n_classes):
+    Y = np.zeros((n, n_classes))
+    Y[labeled, targets] = 1.0
+    return Y
+
+
+def check_labels(W, labeled, targets, n_classes):
+    """Refuse labels that do not fit the graph; return them as integer arrays."""
+    labeled, targets = np.asarray(labeled, np.int64), np.asarray(targets, np.int64)
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise InputError(f"The graph has shape {W.shape}; a square matrix of weights is needed.")
+    if len(labeled) == 0:
+        raise InputError("No labelled sample. Give the class of at least one (others: -1).")
+    if labeled.shape != targets.shape or len(np.unique(labeled)) < len(labeled):
+        raise InputError(
+            f"{len(labeled)} labelled rows ({len(np.unique(labeled))} distinct) for "
+            f"{len(targets)} targets. Give one target for each distinct row."
+        )
+    if labeled.min() < 0 or labeled.max() >= W.shape[0]:
+        raise InputError(
+            f"Labelled row {labeled.max()} is outside the graph's 0 to {W.shape[0] - 1}."
+        )
+    if targets.min() < 0 or targets.max() >= n_classes:
+        raise InputError(
+            f"Class codes {targets.min()} to {targets.max()} given; allowed are 0 to "
+            f"{n_classes - 1}."
+        )
+    return labeled, targets
+
+
+def poisson_scores(
+    W, labeled, targets, n_classes: int, *, tol: float = 1e-5, max_iter: int = 2000
+) -> Scores:
+    """Solve the Poisson equation with sources at the labels (Calder et al. 2020).
+
+    In each connected component, ``L U = sum over labels j of (y_j - mean y) delta_j`` with
+    ``L = D - W``, and the mean of ``U`` weighted by the degrees zero. A component whose labels
+    are all of one class is given that class.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+        Symmetric weights.
+    labeled : int array of shape (m,)
+        Labelled rows.
+    targets : int array of shape (m,)
+        Their classes, 0 to ``n_classes`` - 1.
+    tol, max_iter : see `conjugate_gradients`
+        The residual is that of the system scaled by ``D^-1/2`` from both sides.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> path = sparse.csr_array(np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1))
+    >>> poisson_scores(path, [0, 3], [0, 1], 2).values.argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    labeled, targets = check_labels(W, labeled, targets, n_classes)
+    W = sparse.csr_array(W, dtype=np.float64)
+    n = W.shape[0]
+    _, component = components(W)
+    counts = np.bincount(component[labeled], minlength=component.max() + 1)
+    Y = _one_hot(labeled, targets, n, n_classes)
+    means = _by_component(Y, component) / np.maximum(counts, 1)[:, None]
+    sources = np.zeros_like(Y)
+    sources[labeled] = Y[labeled] - means[component[labeled]]
+    S, inverse = _normalized(W)
+    d = degrees(W)
+    null = np.sqrt(d)
+    volume = np.maximum(np.bincount(component, weights=d), 1e-300)
+
+    def project(R):
+        along = _by_component(null[:, None] * R, component) / volume[:, None]
+        R -= null[:, None] * along[component]
+
+    right = inverse[:, None] * sources
+    project(right)
+    V, n_iterations, residual = conjugate_gradients(
+        lambda P: P - S @ P, right, tol=tol, max_iter=max_iter, project=project
+    )
+    project(V)
+    values = inverse[:, None] * V
+    # Of one class only: the sources vanish, and so does the equation.
+    is_single = (counts > 0) & (means.max(axis=1) > 1 - 1e-12)
+    inside = is_single[component]
+    values[inside] = means[component[inside]] * max(np.abs(values).max(), 1.0)
+    return Scores(
+        values, counts[component] > 0, n_iterations, residual, residual <= max(2 * tol, 1e-13)
+    )
+
+
+def _by_component(values, component):
+    """Sum rows within each component."""
+    n_components = component.max() + 1
+    if n_components == 1:
+        return values.sum(axis=0, keepdims=True)
+    ones = sparse.csr_array(
+        (np.ones(len(component)), (component, np.arange(len(component)))),
+        shape=(n_components, len(component)),
+    )
+    return ones @ values
+
+
+def spreading_scores(
+    W, labeled, targets, n_classes: int, *, alpha: float = 0.995, tol: float = 1e-5,
+    max_iter: int = 2000,
+) -> Scores:  # fmt: skip
+    """Spread labels: ``F = (1 - alpha) (I - alpha D^-1/2 W D^-1/2)^-1 Y`` (Zhou et al. 2004).
+
+    Parameters
+    ----------
+    alpha : float in (0, 1)
+        How far labels spread; the nearer to 1, the farther.
+    W, labeled, targets, n_classes, tol, max_iter : as for `poisson_scores`
+    """
+    labeled, targets = check_labels(W, labeled, targets, n_classes)
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha}: allowed are values between 0 and 1, both excluded.")
+    W = sparse.csr_array(W, dtype=np.float64)
+    S, _ = _normalized(W)
+    Y = _one_hot(labeled, targets, W.shape[0], n_classes)
+    F, n_iterations, residual = conjugate_gradients(
+        lambda P: P - alpha * (S @ P), (1 - alpha) * Y, tol=tol, max_iter=max_iter
+    )
+    reached = _reached(W, labeled)
+    return Scores(np.maximum(F, 0), reached, n_iterations, residual, residual <= 2 * tol)
+
+
+def propagation_scores(
+    W, labeled, targets, n_classes: int, *, tol: float = 1e-5, max_iter: int = 2000
+) -> Scores:
+    """Propagate labels: each unlabelled point the mean of its neighbours (Zhu et al. 2003).
+
+    Labelled points keep their labels. Arguments as for `poisson_scores`.
+    """
+    labeled, targets = check_labels(W, labeled, targets, n_classes)
+    W = sparse.csr_array(W, dtype=np.float64)
+    n = W.shape[0]
+    reached = _reached(W, labeled)
+    is_free = reached.copy()
+    is_free[labeled] = False
+    free = np.flatnonzero(is_free)
+    Y = _one_hot(labeled, targets, n, n_classes)
+    if len(free) == 0:
+        return Scores(Y, reached, 0, 0.0, True)
+    inverse = 1 / np.sqrt(degrees(W)[free])
+    inner = sparse.csr_array(W[free][:, free])
+    S = sparse.csr_array(sparse.diags_array(inverse) @ inner @ sparse.diags_array(inverse))
+    right = inverse[:, None] * (W[free] @ Y)
+    V, n_iterations, residual = conjugate_gradients(
+        lambda P: P - S @ P, right, tol=tol, max_iter=max_iter
+    )
+    values = Y
+    values[free] = np.clip(inverse[:, None] * V, 0, 1)
+    return Scores(values, reached, n_iterations, residual, residual <= 2 * tol)
+
+
+def _reached(W, labeled):
+    _, component = components(W)
+    return np.isin(component, component[labeled])
+
+
+def class_priors(priors, targets, n_classes: int) -> np.ndarray:
+    """Return the share of each class, summing to 1.
+
+    Parameters
+    ----------
+    priors : None, "estimated", "uniform" or array of shape (n_classes,)
+        Shares seen among the labels (None, "estimated"), equal shares, or known ones.
+    """
+    if priors is None or (isinstance(priors, str) and priors == "estimated"):
+        return np.bincount(targets, minlength=n_classes) / len(targets)
+    if isinstance(priors, str) and priors == "uniform":
+        return np.full(n_classes, 1 / n_classes)
+    values = np.asarray(priors, dtype=float) if not isinstance(priors, str) else np.empty(0)
+    if values.shape != (n_classes,) or not np.all(values >= 0) or not values.sum() > 0:
+        raise InputError(
+            f"priors={priors!r}: allowed are 'estimated', 'uniform' or {n_classes} "
+            "non-negative numbers, one per class."
+        )
+    return values / values.sum()
+
+
+def normalize_class_mass(values: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """Scale each class so that its total is in proportion to its prior (Zhu et al. 2003).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalize_class_mass(np.array([[3.0, 1.0], [1.0, 0.0]]), np.array([0.5, 0.5])).sum(axis=0)
+    array([0.5, 0.5])
+    """
+    mass = values.sum(axis=0)
+    return values * np.divide(priors, mass, out=np.zeros_like(mass), where=mass > 0)
+
+
+def match_priors(proba: np.ndarray, priors: np.ndarray, *, n_rounds: int = 200) -> np.ndarray:
+    """Reweigh the classes until the mean probability of each is its prior, by fixed point."""
+    weights = np.ones(len(priors))
+    for _ in range(n_rounds):
+        scaled = proba * weights
+        scaled /= np.maximum(scaled.sum(axis=1, keepdims=True), 1e-300)
+        mean = scaled.mean(axis=0)
+        if np.abs(mean - priors).max() < 1e-6:
+            break
+        weights *= np.divide(priors, mean, out=np.zeros_like(mean), where=mean > 0)
+        weights /= weights.max()
+    return scaled
+
+
+def softmax_scale(values: np.ndarray) -> float:
+    """Return the factor by which Poisson scores are multiplied before a softmax."""
+    if values.shape[1] < 2 or len(values) == 0:
+        return 1.0
+    top = np.partition(values, -2, axis=1)[:, -2:]
+    typical = float(np.median(top[:, 1] - top[:, 0]))
+    return _TYPICAL_MARGIN / typical if typical > 0 else 1.0

@@ -1,0 +1,315 @@
+"""Eigenbasis classifier: least squares on the smooth functions of a graph ([eigenbasis])."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.graph.build import GraphSettings
+from fewfold.graph.laplacian import components
+from fewfold.methods.eigenbasis.basis import compute_basis
+from fewfold.methods.eigenbasis.regression import (
+    SMOOTHNESS,
+    extend_vectors,
+    fit_basis,
+    left_out_error,
+    many_vectors,
+    reached_columns,
+    response_scale,
+    signed_targets,
+    vector_count,
+)
+from fewfold.methods.estimators import GRAPH_STATE, GraphClassifier
+from fewfold.methods.parameters import one_of, positive
+from fewfold.methods.state import Field, Setting
+from fewfold.svm.probability import decisions_to_proba
+
+# Many vectors are taken if labels left out err so much less with them than with a share.
+CLEARLY_LESS = 0.9
+
+
+class EigenbasisModel:
+    """A basis fitted to the labels of one draw; plain arrays, used by estimator and workflow.
+
+    Parameters
+    ----------
+    basis : dict of arrays
+        From `compute_basis`.
+    labeled, codes : int arrays of shape (m,)
+        Labelled rows and their class codes 0..n_classes-1, each class present.
+    n_vectors, minimum, maximum : see `fewfold.methods.eigenbasis.regression.vector_count`
+    ridge, smoothness : see `fewfold.methods.eigenbasis.regression.fit_basis`
+    """
+
+    def __init__(
+        self, basis, labeled, codes, *, n_vectors=0.2, minimum=None, maximum=None, ridge="loo",
+        smoothness=SMOOTHNESS,
+    ):  # fmt: skip
+        component, self.degrees = basis["components"], basis["degrees"]
+        n_classes, held = int(codes.max()) + 1, basis["eigenvectors"].shape[1]
+        self.reached = np.isin(component, component[labeled])
+        self.unit = float(np.sqrt(len(component)))
+        targets = signed_targets(codes, n_classes)
+        count = vector_count(n_vectors, len(labeled), held, n_classes, minimum, maximum)
+        many = min(many_vectors(n_vectors, count, len(component), minimum), maximum or held, held)
+        found = ()
+        for number in sorted({count, many}):
+            columns = reached_columns(basis["eigenvectors"], self.reached, number)
+            # A slice, unlike a list of columns, is not a copy; entries near 1 suit the ridge.
+            is_leading = len(columns) and columns[-1] == len(columns) - 1
+            chosen = slice(0, len(columns)) if is_leading else columns
+            vectors, values = basis["eigenvectors"][:, chosen], basis["eigenvalues"][columns]
+            E = self.unit * vectors[labeled].astype(np.float64)
+            fitted = fit_basis(E, targets, values, ridge, smoothness)
+            error = left_out_error(fitted, targets)
+            if not found or error < CLEARLY_LESS * found[0]:
+                found = (error, columns, vectors, values, fitted)
+        _, self.columns, self.vectors, self.eigenvalues, self.fitted = found
+        self.scale = response_scale(self.fitted.left_out, codes)
+
+    @classmethod
+    def restore(cls, vectors, eigenvalues, degrees, reached, coefficients, scale):
+        """Return a model that judges new rows as the one did that these arrays are of."""
+        model = cls.__new__(cls)
+        model.vectors, model.eigenvalues, model.degrees = vectors, eigenvalues, degrees
+        model.reached, model.scale = reached, scale
+        model.unit = float(np.sqrt(len(reached)))
+        model.fitted = SimpleNamespace(coefficients=coefficients)
+        return model
+
+    def responses(self) -> np.ndarray:
+        """Return one-against-all responses of all rows of the graph, (n, n_classes)."""
+        coefficients = self.unit * self.fitted.coefficients
+        return (self.vectors @ coefficients.astype(self.vectors.dtype)).astype(np.float64)
+
+    def new_responses(self, extension, laplacian, how):
+        """Return responses of new points, and which of them a label reaches.
+
+        Parameters
+        ----------
+        extension : csr_array of shape (n_new, n)
+        laplacian, how : see `fewfold.methods.eigenbasis.regression.extend_vectors`
+        """
+        extension = sparse.csr_array(extension)
+        reached = extension @ self.reached.astype(float) > 0
+        V, degree = self.vectors, self.degrees
+        if laplacian == "symmetric":
+            V = V / np.sqrt(np.where(degree > 0, degree, 1))[:, None]
+        E = extend_vectors(self.eigenvalues, V, extension, laplacian, how)
+        if laplacian == "symmetric":
+            # Back to the scale of the basis; a typical degree, since a new point only has edges
+            # that it chose itself. The factor is common to all classes.
+            E = E * np.sqrt(np.median(degree))
+        return self.unit * (E @ self.fitted.coefficients), reached
+
+
+class EigenbasisClassifier(GraphClassifier):
+    """Label all samples from a few, by least squares on the smoothest functions on their graph.
+
+    Parameters
+    ----------
+    n_vectors : int or float
+        Number of eigenvectors, or their share of the labelled samples.
+    min_vectors : int, optional
+        Least number when a share is given. By default the number of classes; then 200 vectors,
+        but at most a fifth of the samples, are tried as well, and kept if labels left out err
+        clearly less.
+    max_vectors : int, optional
+        Most that a share of the labels gives.
+    laplacian : {"random_walk", "symmetric", "unnormalized"}
+        The paper uses "unnormalized"; "random_walk" errs less when densities vary.
+    ridge : float or "loo"
+        Strength of the smoothness penalty; "loo" chooses it by leaving labels out.
+    smoothness : float
+        Power of the eigenvalues in the penalty; the paper's functional has 1.
+    n_neighbors : int
+    metric : str
+        Of the graph. "precomputed": ``X`` is a symmetric matrix of weights, and ``predict``
+        takes the weights of new rows over the old ones.
+    weights : {"binary", "heat", "self_tuning", "relative"}
+    graph_options : dict, optional
+        Further fields of `fewfold.graph.build.GraphSettings`.
+    extension : {"nystrom", "harmonic"}
+        How eigenvectors continue to new rows.
+    tol : float
+        Largest eigenvector residual allowed.
+    random_state : int
+        Seed of the eigensolver's start.
+    n_jobs : int, optional
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n_samples,)
+        Label of each training row; -1 where no label is connected to it.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+    unreached_ : int ndarray
+        Training rows that no label reaches.
+    eigenvalues_, residuals_ : ndarray of shape (n_vectors_,)
+    n_vectors_ : int
+        Eigenvectors in the fit.
+    ridge_ : float
+    graph_ : NeighborGraph or csr_array
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> X, digit = load_digits(return_X_y=True)
+    >>> y = np.full(len(X), -1)
+    >>> y[:100] = digit[:100]
+    >>> model = EigenbasisClassifier().fit(X, y)
+    >>> bool(np.mean(model.transduction_ == digit) > 0.9)
+    True
+    """
+
+    _state = (
+        *GRAPH_STATE,
+        Field("vectors_", "float", ("n", "p")),
+        Field("eigenvalues_", "float", ("p",)),
+        Field("degrees_", "float", ("n",), low=0),
+        Field("coefficients_", "float", ("p", "k")),
+        Setting("scale_", positive()),
+        Setting("laplacian_", one_of("unnormalized", "symmetric", "random_walk")),
+        Setting("extension", one_of("nystrom", "harmonic")),
+    )
+
+    def __init__(
+        self,
+        n_vectors=0.2,
+        *,
+        min_vectors=None,
+        max_vectors=None,
+        laplacian="random_walk",
+        ridge="loo",
+        smoothness=SMOOTHNESS,
+        n_neighbors=8,
+        metric="euclidean",
+        weights="self_tuning",
+        graph_options=None,
+        extension="nystrom",
+        tol=1e-5,
+        random_state=0,
+        n_jobs=None,
+    ):
+        self.n_vectors = n_vectors
+        self.min_vectors = min_vectors
+        self.max_vectors = max_vectors
+        self.laplacian = laplacian
+        self.ridge = ridge
+        self.smoothness = smoothness
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.weights = weights
+        self.graph_options = graph_options
+        self.extension = extension
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y, *, graph=None, manifold=None):
+        """Build the graph of the rows, its eigenvectors, and the fit to the labels.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a NeighborGraph
+            With ``metric="precomputed"``, weights of shape (n_samples, n_samples).
+        y : array of shape (n_samples,)
+            Classes; see `fewfold.labels` for what marks an unlabeled row.
+        graph : NeighborGraph, optional
+            The graph of the rows, if it was built already.
+        manifold : ManifoldModel, optional
+            Its eigenvectors, if they were computed already; their Laplacian is used for new rows.
+        """
+        W, labels = self._read(X, y, graph)
+        basis, self.laplacian_ = self._basis(W, labels, manifold)
+        self._model = model = EigenbasisModel(
+            basis,
+            labels.rows,
+            labels.codes,
+            n_vectors=self.n_vectors,
+            minimum=self.min_vectors,
+            maximum=self.max_vectors,
+            ridge=self.ridge,
+            smoothness=self.smoothness,
+        )
+        self.eigenvalues_ = model.eigenvalues
+        self.residuals_ = basis["residuals"][model.columns]
+        self.n_vectors_, self.ridge_ = len(model.columns), model.fitted.ridge
+        details = {
+            "n_vectors": self.n_vectors_,
+            "ridge": self.ridge_,
+            "scale": model.scale,
+            "largest_eigenvalue": float(model.eigenvalues[-1]),
+            "unreached": int(np.sum(~model.reached)),
+        }
+        proba = self._proba(model.responses(), model.reached)
+        return self._finish(None, proba, model.reached, details=details)
+
+    def _basis(self, W, labels, manifold):
+        if manifold is not None:
+            return manifold.arrays, manifold.settings.get("laplacian", "random_walk")
+        n, rows = W.shape[0], labels.rows
+        count = vector_count(
+            self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors
+        )
+        many = many_vectors(self.n_vectors, count, n, self.min_vectors)
+        component = components(W)[1]
+        # Components without labels take null vectors that cannot be used: compute as many more.
+        idle = component.max() + 1 - len(np.unique(component[rows]))
+        basis = compute_basis(
+            self.graph_,
+            many + idle,
+            self.laplacian,
+            tol=self.tol,
+            random_state=np.random.default_rng(self.random_state).integers(2**31),
+            n_jobs=self.n_jobs,
+        )
+        return basis, self.laplacian
+
+    def graph_settings(self) -> GraphSettings:
+        """Return the settings of the graph that `fit` builds."""
+        settings = {"metric": self.metric, "weights": self.weights, **(self.graph_options or {})}
+        return GraphSettings.from_dict(settings | {"n_neighbors": self.n_neighbors})
+
+    def _proba(self, responses, reached):
+        proba = decisions_to_proba(responses, self._model.scale)
+        proba[~reached] = 1 / proba.shape[1]
+        return proba
+
+    def _responses(self, X, extension=None):
+        weights = self._extension(X, extension)
+        return self._model.new_responses(weights, self.laplacian_, self.extension)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return responses of new rows, near +1 for the class and -1 for the others.
+
+        Of shape (n_rows, n_classes), or (n_rows,) for two classes: above zero is the second.
+        """
+        responses = self._responses(X)[0]
+        return responses[:, 1] if responses.shape[1] == 2 else responses
+
+    def _decide(self, X, extension=None):
+        # A softmax of the responses, whose scale makes left-out labels most likely.
+        responses, reached = self._responses(X, extension)
+        return self._proba(responses, reached), reached
+
+    def _pack(self) -> dict:
+        model = self._model
+        self.vectors_, self.degrees_ = model.vectors, model.degrees
+        self.coefficients_, self.scale_ = model.fitted.coefficients, model.scale
+        return super()._pack()
+
+    def _unpack(self, values: dict) -> None:
+        super()._unpack(values)
+        self._model = EigenbasisModel.restore(
+            self.vectors_,
+            self.eigenvalues_,
+            self.degrees_,
+            self.is_reached_,
+            self.coefficients_,
+            self.scale_,
+        )

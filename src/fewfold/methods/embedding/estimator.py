@@ -1,0 +1,183 @@
+"""`EmbeddedClassifier`: SVMs, or the nearest label, on one map of all rows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.methods.baselines.feature_svm import CHOOSE_ROWS, FeatureSVC
+from fewfold.methods.embedding import PARAMETERS
+from fewfold.methods.embedding.maps import embed, place_rows
+from fewfold.methods.embedding.stage import positions
+from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
+from fewfold.methods.parameters import check_parameters, count
+from fewfold.methods.state import Field, Setting
+
+_SVM = "svm_"  # begins the names of the SVM's own state
+
+
+def _of_svm():
+    """Declare the state of the SVM on the map: present where there is one."""
+    for field in FeatureSVC._state:
+        if field is CLASSES:
+            continue
+        changes = {"name": _SVM + field.name, "optional": True}
+        if isinstance(field, Field):
+            sizes = [s if s == "k" else _SVM + s for s in field.shape]
+            changes["shape"] = tuple(sizes)
+        yield dataclasses.replace(field, **changes)
+
+
+class EmbeddedClassifier(SemiSupervisedClassifier):
+    """Classify rows by their positions on one map of all rows (LLE or LTSA).
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "nearest"}
+        An SVM, or the nearest labeled point.
+    C, gamma, choose_rows : see `FeatureSVC`
+    method : {"lle", "ltsa"}
+        Map that `fit` makes where none is given: locally linear embedding, or local tangent
+        space alignment.
+    n_dims : int
+        Its dimensions.
+    n_neighbors : int, optional
+        Neighbors of each row; by default ``n_dims`` + 2.
+    random_state : int
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n_samples,)
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+    embedding_ : ndarray of shape (n_samples, n_dims)
+        Columns of length 1.
+
+    Notes
+    -----
+    Maps take ``8 n^2`` bytes; see `fewfold.methods.embedding.maps.embed`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, kind = load_iris(return_X_y=True)
+    >>> y = np.where(np.arange(150) % 5 == 0, kind, -1)
+    >>> model = EmbeddedClassifier(n_dims=2, n_neighbors=12, kernel="nearest").fit(X, y)
+    >>> bool(np.mean(model.transduction_ == kind) > 0.8)
+    True
+    """
+
+    _state = (
+        CLASSES,
+        Field("X_fit_", "float", ("n", "d"), may_be_sparse=True),
+        Field("embedding_", "float", ("n", "e")),
+        Field("base_", "float", ("m", "e"), optional=True),  # labeled positions, of "nearest"
+        Field("codes_", "int", ("m",), below="k", optional=True),
+        Setting("n_neighbors_", count()),
+        *_of_svm(),
+    )
+
+    def __init__(
+        self,
+        kernel="linear",
+        *,
+        C="cv",
+        gamma="cv",
+        choose_rows=CHOOSE_ROWS,
+        method="lle",
+        n_dims=10,
+        n_neighbors=None,
+        random_state=0,
+    ):
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.choose_rows = choose_rows
+        self.method = method
+        self.n_dims = n_dims
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    def fit(self, X, y, *, manifold=None) -> EmbeddedClassifier:
+        """Map all rows and fit a classifier to the positions of the labeled ones.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Classes; see `fewfold.labels` for what marks an unlabeled row.
+        manifold : fewfold.methods.base.ManifoldModel, optional
+            The map of the rows if it was made already, and their positions if they are known.
+        """
+        own = {p.keyword: getattr(self, p.keyword) for p in PARAMETERS}
+        check_parameters(type(self).__name__, PARAMETERS, own)
+        if manifold is None:
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
+            )
+        self.X_fit_, self.n_features_in_ = X, X.shape[1]
+        labels = self._read_labels(y, X.shape[0], min_classes=2)
+        Z = self._read_map(X, manifold)
+        self.svm_ = self.base_ = self.codes_ = None
+        if self.kernel == "nearest":
+            self.base_, self.codes_ = Z[labels.rows], labels.codes
+            details = {"n_neighbors": 1}
+        else:
+            options = {name: getattr(self, name) for name in ("C", "gamma", "choose_rows")}
+            self.svm_ = FeatureSVC(self.kernel, random_state=self.random_state, **options)
+            self.svm_.classes_ = labels.classes
+            self.svm_.fit_codes(Z, labels.rows, labels.codes)
+            details = self.svm_.details_
+        return self._finish(None, self._proba(Z), details=details)
+
+    def _read_map(self, X, manifold):
+        """Take or make the map; return the positions of the rows."""
+        if manifold is None:
+            wanted = self.n_dims + 2 if self.n_neighbors is None else self.n_neighbors
+            seed = int(self.random_state or 0)
+            self.embedding_ = embed(X, self.method, self.n_dims, wanted, seed)
+            self.n_neighbors_ = int(wanted)
+        else:
+            self.embedding_ = np.asarray(manifold.arrays["embedding"])
+            self.n_neighbors_ = int(manifold.arrays["n_neighbors"])
+            if manifold.points is not None:
+                return np.asarray(manifold.points["positions"])
+        return positions(self.embedding_, self.embedding_.shape)
+
+    def _decide(self, X, points=None):
+        check_is_fitted(self)
+        if points is None:
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
+            )
+            placed = place_rows(X, self.X_fit_, self.embedding_, self.n_neighbors_)
+            Z = positions(placed, self.embedding_.shape)
+        else:
+            Z = np.asarray(points["positions"])
+        return self._proba(Z), np.ones(len(Z), bool)
+
+    def _proba(self, Z):
+        if self.svm_ is not None:
+            return self.svm_.proba(Z)
+        nearest = nearest_neighbors(self.base_, 1, query=Z).indices[:, 0]
+        return np.eye(len(self.classes_))[self.codes_[nearest]]
+
+    def _pack(self) -> dict:
+        own = ("classes_", "X_fit_", "embedding_", "base_", "codes_", "n_neighbors_")
+        values = dict.fromkeys(field.name for field in self._state)
+        values |= {name: getattr(self, name) for name in own}
+        if self.svm_ is not None:
+            values |= {_SVM + n: v for n, v in self.svm_._pack().items() if n != "classes_"}
+        return values
+
+    def _unpack(self, values: dict) -> None:
+        svm = {n.removeprefix(_SVM): v for n, v in values.items() if n.startswith(_SVM)}
+        super()._unpack({n: v for n, v in values.items() if not n.startswith(_SVM)})
+        self.n_features_in_ = self.X_fit_.shape[1]
+        self.svm_ = None
+        if self.base_ is None or self.codes_ is None:
+            self.svm_ = FeatureSVC()
+            self.svm_._unpack({"classes_": self.classes_, **svm})

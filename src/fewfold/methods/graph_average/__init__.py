@@ -1,0 +1,1 @@
+"""Averages over the neighbor graph, as a step after any learner."""

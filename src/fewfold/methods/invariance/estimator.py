@@ -1,0 +1,331 @@
+"""InvariantSVC: an SVM whose kernel is deformed to be invariant."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from fewfold.exceptions import InputError
+from fewfold.kernels import median_gamma
+from fewfold.methods.estimators import CLASSES
+from fewfold.methods.invariance import INVARIANT_PARAMETERS
+from fewfold.methods.invariance.deformed import BaseKernel, Expansion
+from fewfold.methods.invariance.graphs import (
+    data_graph_of,
+    data_laplacian,
+    knn_laplacian,
+    orbit_laplacians,
+    powered,
+)
+from fewfold.methods.invariance.samples import (
+    LearnsFromCopies,
+    checked_pairs,
+    class_pairs,
+    copies_of,
+    default_transform,
+    seed_of,
+)
+from fewfold.methods.invariance.selection import (
+    STRENGTHS,
+    WIDTHS,
+    Choice,
+    middle,
+    penalty_scale,
+    search,
+)
+from fewfold.methods.invariance.solver import Nodes, make_solver
+from fewfold.methods.parameters import one_of, positive
+from fewfold.methods.state import Field, Setting
+from fewfold.svm.kernel_svm import fit_kernel_svm
+from fewfold.svm.probability import decisions_to_proba
+from fewfold.transforms.symmetry import ring_symmetry
+
+KERNELS = ("rbf", "linear")
+# Decisions of -1 and 1, the margins of a pair, become 12 % and 88 % of its vote.
+_VOTE_SCALE = 2.0
+
+
+class InvariantSVC(LearnsFromCopies):
+    """Support vector machine (SVM) on a kernel deformed along transformed copies [invariance-2006].
+
+    Each labeled sample becomes a small graph of its transformed copies; the kernel is deformed
+    so that decision functions are smooth along them. The SVM stays as large as the labeled set.
+    Unlabeled rows can join through a neighbor graph of the data.
+
+    Parameters
+    ----------
+    transform : str, dict, list, Transform, optional
+        The invariance, as in `fewfold.transforms.get_transform`. Default: a full turn in
+        steps of 15 degrees for images, "jitter" for other rows.
+    image_shape : tuple of int, optional
+        Shape of one row: (height, width[, channels]) or (length,).
+    deformation : float or sequence, optional
+        Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain SVM. Several are a
+        choice for ``cv``; without it the middle one is taken. Default: 10, 100, 1000.
+    data_deformation : float or sequence, optional
+        Strength of the data graph over unlabeled and labeled rows; 0 ignores unlabeled rows.
+        Default: 10, 100, 1000 if `fit` is given a graph, else 0.
+    data_power : {1, 2, 3}
+        Power of the data graph's Laplacian: functions are the smoother.
+    kernel : {"rbf", "linear"} or callable
+        The kernel that is deformed; a function ``(A, B) -> matrix`` is any other.
+    gamma : float, optional
+        Width of the RBF kernel, ``exp(-gamma d^2)``. Default: twice one over the median squared
+        distance of the rows.
+    C : float, optional
+        Penalty of margin errors. Default: 10 over the mean of the deformed kernel's diagonal.
+    copies_graph : {"orbit", "knn"}
+        Copies joined by neighboring parameters, or to their nearest among all copies.
+    n_neighbors : int
+        Of copies_graph="knn".
+    data_graph : dict or GraphSettings, optional
+        How rows are joined where `fit` is given no graph: settings of
+        `fewfold.graph.build.build_graph`. Default: 10 nearest neighbors; for images in the least
+        distance over the copies of one of the two.
+    cv : int or None
+        Choose ``gamma`` and ``C``, where None, and the strengths, where several, by this many
+        folds of the labeled rows. None takes the middle of each.
+    solver : {"auto", "exact", "lowrank"}
+    n_landmarks : int
+        Of the low-rank solver, taken when the nodes are above about 20 000 (40 000 for turns of
+        square images that quarter turns are among).
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of all training rows; given labels are kept.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        What `predict_proba` says of the training rows.
+    choice_ : Choice
+        Width, strengths and C used.
+    n_nodes_ : int
+    deformed_ : Deformed
+        The deformed kernel at the labeled rows, in ascending order.
+    svm_ : fewfold.svm.kernel_svm.KernelSVM
+    expansion_ : Expansion
+        The decisions of all pairs of classes but for ``intercepts_``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((40, 16))
+    >>> y = np.repeat([0, 1], 20)
+    >>> X[:20, 5] += 2
+    >>> X[20:, 5:7] += 2
+    >>> model = InvariantSVC(transform={"name": "rotation", "step": 90}, image_shape=(4, 4))
+    >>> model.fit(X, y).n_nodes_
+    160
+    """
+
+    _state = (
+        CLASSES,
+        Field("anchors", "float", ("n", "d")),
+        Field("weights", "float", ("n", "p")),
+        Field("intercepts_", "float", ("p",)),
+        Setting("kernel", one_of(*KERNELS)),
+        Setting("gamma", positive()),
+    )
+
+    def __init__(
+        self,
+        transform=None,
+        image_shape=None,
+        *,
+        deformation=None,
+        data_deformation=None,
+        data_power=2,
+        kernel="rbf",
+        gamma=None,
+        C=None,
+        copies_graph="orbit",
+        n_neighbors=5,
+        data_graph=None,
+        cv=5,
+        solver="auto",
+        n_landmarks=3000,
+        random_state=0,
+    ):
+        self.transform = transform
+        self.image_shape = image_shape
+        self.deformation = deformation
+        self.data_deformation = data_deformation
+        self.data_power = data_power
+        self.kernel = kernel
+        self.gamma = gamma
+        self.C = C
+        self.copies_graph = copies_graph
+        self.n_neighbors = n_neighbors
+        self.data_graph = data_graph
+        self.cv = cv
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def fit(self, X, y, *, graph=None, copies=None) -> InvariantSVC:
+        """Fit to the labeled rows' copies and, with a data graph, to the unlabeled rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
+        graph : NeighborGraph or sparse array of shape (n_samples, n_samples), optional
+            The data graph of the rows, or its weights, if it was built already.
+        copies : fewfold.transforms.stage.CopiesFile, optional
+            Copies of the labeled rows, if they were made already.
+
+        Returns
+        -------
+        self
+        """
+        X = self._rows(X, ensure_min_samples=2)
+        self._check(INVARIANT_PARAMETERS)
+        labels = self._read_labels(y, len(X), min_classes=2)
+        seed = seed_of(self.random_state)
+        strengths = self._data_strengths(graph)
+        nodes = self._nodes(X, labels, graph, strengths, copies)
+        self.n_nodes_ = len(nodes.V)
+        self.choice_, self.deformed_ = self._choose(nodes, strengths, labels.codes, seed)
+        self.svm_ = fit_kernel_svm(self.deformed_.gram, labels.codes, self.choice_.C)
+        self.expansion_ = self.deformed_.expansion(self.svm_.all_coefficients(len(labels.codes)))
+        self.intercepts_ = self.svm_.intercepts
+        choice = self.choice_
+        details = {
+            "gamma": choice.gamma,
+            "deformation": choice.deformation,
+            "data_deformation": choice.data_deformation,
+            "C": choice.C,
+            "n_nodes": self.n_nodes_,
+            "n_support": len(self.svm_.support),
+        }
+        return self._finish(labels, self._shares(X), details=details)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return the share of each class in the votes; of two classes, their difference.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        shares = self.predict_proba(X)
+        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
+
+    def _decide(self, X, extension=None):
+        # The shares of votes are not calibrated. New rows are no nodes: they see the graph
+        # through the base kernel only, so their weights over its rows are not used.
+        check_is_fitted(self, "expansion_")
+        X = self._rows(X, reset=False)
+        return self._shares(X), np.ones(len(X), bool)
+
+    def _shares(self, X):
+        decisions = self.expansion_(X) + self.intercepts_
+        pairs = class_pairs(len(self.classes_))
+        return decisions_to_proba(decisions, _VOTE_SCALE, pairs=pairs, coupling="mean")
+
+    def _pack(self) -> dict:
+        check_is_fitted(self, "expansion_")
+        kernel = self.expansion_.kernel
+        if callable(kernel.kind):
+            raise InputError(
+                "InvariantSVC with a function as kernel cannot be stored: a file holds no code. "
+                f"Fit with one of the kernels {', '.join(KERNELS)}."
+            )
+        return {
+            "classes_": self.classes_,
+            "anchors": self.expansion_.anchors,
+            "weights": self.expansion_.weights,
+            "intercepts_": self.intercepts_,
+            "kernel": kernel.kind,
+            "gamma": float(kernel.gamma),
+        }
+
+    def _unpack(self, values: dict) -> None:
+        self.classes_, self.intercepts_ = values["classes_"], values["intercepts_"]
+        checked_pairs(type(self).__name__, self.classes_, self.intercepts_)
+        kernel = BaseKernel(values["kernel"], values["gamma"])
+        self.expansion_ = Expansion(values["anchors"], values["weights"], kernel)
+        self.n_features_in_ = values["anchors"].shape[1]
+
+    def _nodes(self, X, labels, graph, strengths, copies) -> Nodes:
+        """Return the labeled rows' copies and, with a data graph, the unlabeled rows."""
+        transform = default_transform(vars(self)["transform"], self.image_shape)
+        copies = copies_of(X, labels.rows, self.image_shape, transform, copies)
+        n, m, d = copies.shape
+        keep = np.arange(n) * m + transform.identity
+        V = copies.reshape(n * m, d)
+        rest = labels.unlabeled
+        has_data = len(rest) > 0 and max(strengths) > 0
+        if has_data:
+            V = np.concatenate([V, np.asarray(X[rest], np.float32)])
+        blocks = L = data = None
+        if self.copies_graph == "orbit":
+            blocks = orbit_laplacians(copies, transform.edges())
+        else:
+            L = knn_laplacian(V[: n * m], min(self.n_neighbors, n * m - 1))
+            L.resize((len(V), len(V)))
+        if has_data:
+            place = np.empty(len(X), np.int64)
+            place[labels.rows] = keep
+            place[rest] = n * m + np.arange(len(rest))
+            data = self._data_laplacian(X, graph, transform, place, len(V))
+        order = ring_symmetry(copies, self.image_shape, transform.topology)
+        return Nodes(V, keep, blocks, L, data, order)
+
+    def _data_laplacian(self, X, graph, transform, place, n_nodes):
+        """Return the data graph's Laplacian, its rows moved to their places among the nodes."""
+        if graph is None:
+            graph = data_graph_of(X, self.data_graph, self.image_shape, transform)
+        W = sparse.csr_array(getattr(graph, "W", graph))
+        if W.shape != (len(X), len(X)):
+            raise InputError(
+                f"graph has shape {W.shape}, X has {len(X)} rows. Give a graph of the rows."
+            )
+        L = sparse.coo_array(powered(data_laplacian(W), self.data_power))
+        rows, columns = L.coords
+        return sparse.csr_array((L.data, (place[rows], place[columns])), shape=(n_nodes, n_nodes))
+
+    def _choose(self, nodes, data_strengths, codes, seed):
+        def solver_for(gamma):
+            kernel = BaseKernel(self.kernel, gamma)
+            return make_solver(
+                nodes, kernel, solver=self.solver, n_landmarks=self.n_landmarks, seed=seed
+            )
+
+        width = median_gamma(nodes.V)
+        only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
+        gammas = [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
+        strengths = self._copy_strengths()
+        if self.cv is not None:
+            grid = {
+                "gamma": gammas,
+                "deformation": strengths,
+                "data_deformation": data_strengths,
+                "C": None if self.C is None else [self.C],
+            }
+            found = search(solver_for, codes, grid, n_folds=self.cv, seed=seed)
+            if found is not None:
+                return found
+        gamma = middle(gammas)
+        strength, data_strength = middle(strengths), middle(data_strengths)
+        deformed = solver_for(gamma).deform(strength, data_strength)
+        C = 10.0 * penalty_scale(deformed.gram) if self.C is None else self.C
+        return Choice(gamma, strength, data_strength, C), deformed
+
+    def _copy_strengths(self):
+        return _strengths(STRENGTHS if self.deformation is None else self.deformation)
+
+    def _data_strengths(self, graph=None):
+        default = 0.0 if graph is None else STRENGTHS
+        return _strengths(default if self.data_deformation is None else self.data_deformation)
+
+
+def _strengths(value):
+    """Return one strength, or several, as a list."""
+    return [float(v) for v in np.atleast_1d(value)]

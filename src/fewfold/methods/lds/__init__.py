@@ -1,0 +1,1 @@
+"""Low-density separation: transductive SVMs on geodesic, Gaussian or linear features."""

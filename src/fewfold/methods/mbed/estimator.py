@@ -1,0 +1,354 @@
+"""`MbedClassifier`: Mbed as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from fewfold.exceptions import InputError
+from fewfold.graph.build import extend_graph
+from fewfold.graph.weights import as_matrix
+from fewfold.methods.estimators import (
+    CLASSES,
+    PLACED,
+    SemiSupervisedClassifier,
+    as_float,
+    pack_graph,
+    unpack_graph,
+)
+from fewfold.methods.mbed.annealing import Path, Problem, anneal
+from fewfold.methods.mbed.cost import log_memberships
+from fewfold.methods.mbed.gradient import DenseSNE, workers
+from fewfold.methods.mbed.neighborhoods import SparseNeighborhoods
+from fewfold.methods.mbed.options import check_options, check_prior, option
+from fewfold.methods.mbed.placement import Placement, normalisers, place
+from fewfold.methods.mbed.rule_state import RULE_STATE, rule_from_state, rule_state
+from fewfold.methods.mbed.sampled import SampledSNE
+from fewfold.methods.mbed.selection import candidates
+from fewfold.methods.mbed.similarities import dissimilarities
+from fewfold.methods.mbed.starts import (
+    spectral_coordinates,
+    start_from_labels,
+    turn_to_clusters,
+    turn_to_labels,
+)
+from fewfold.methods.mbed.targets import read_targets
+from fewfold.methods.parameters import boolean, one_of, positive
+from fewfold.methods.state import Field, Setting
+
+
+class MbedClassifier(SemiSupervisedClassifier):
+    """Large-margin embedding: class boundaries are fixed and the data move ([mbed]).
+
+    Parameters
+    ----------
+    n_classes : int, optional
+        Number of classes. By default the classes seen in ``y``; needed to cluster without labels.
+    variant : {"default", "published"}
+        "published" is Algorithm 1 as printed: one length scale and a random start. "default"
+        starts from random walks of the labels, and chooses the neighbourhoods.
+    similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
+        Overrides the variant's neighbourhoods. "auto" takes global or diffused ones, whichever
+        label the labelled points better when each is left out; where they tie, both are embedded
+        and the larger criterion J is kept. Beyond ``max_exact`` rows "sparse" is used.
+    start : {"random", "spectral", "labels"}, optional
+        Overrides the variant's start. "labels" places points by random walks from the labelled
+        ones; "spectral" turns spectral coordinates towards them (or, without labels, towards
+        their k-means clusters).
+    metric : {"euclidean", "cosine", "precomputed"}
+        With "precomputed", ``X`` holds dissimilarities (n, n), no metric needed, and new rows their
+        dissimilarities to the training rows (m, n). A sparse ``X`` holds them for the neighbours in
+        a graph only (as scikit-learn's ``kneighbors_graph(mode="distance")`` gives them); "auto"
+        then means diffused up to ``max_exact`` rows, and sparse beyond.
+    n_dims : int, optional
+        Dimensions of the embedding, by default the number of classes.
+    perplexity : float
+        Effective number of neighbours of local, diffused and sparse similarities.
+    walk : float
+        Share of the random walk that goes on at each step (diffused).
+    prior : array of shape (n_classes,), optional
+        Known class shares; without it classes are balanced by entropy.
+    boundary_weight : float
+        Factor of the Jensen-Shannon term.
+    n_annealing, n_steps : int
+        Annealing steps, and conjugate-gradient steps in all.
+    n_init : int
+        Runs from different random numbers; the one with the largest criterion is kept.
+    max_exact : int
+        Rows up to which the exact gradient is used.
+    n_neighbors, n_samples : int
+        Neighbours and sampled columns of the approximation beyond ``max_exact``.
+    n_jobs : int, optional
+        Threads; all cores by default. Results do not depend on it.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    embedding_ : ndarray of shape (n, n_dims)
+        The step with the largest criterion J.
+    transduction_ : ndarray of shape (n,)
+        Labels of the training rows.
+    label_distributions_ : ndarray of shape (n, n_classes)
+    path_ : fewfold.methods.mbed.annealing.Path
+        All annealing steps, with cost and criterion.
+    directions_ : ndarray of shape (n_classes, n_dims)
+    similarity_ : str
+        The neighbourhoods used.
+    lambda_ : float
+        Length scale of the memberships at the step kept.
+
+    Notes
+    -----
+    O(n^2 d) per gradient up to ``max_exact`` rows, O(n (n_samples + n_neighbors) d) beyond.
+    Probabilities depend on the heuristic ``lambda_`` and are not calibrated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewfold import MbedClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 1, (30, 5)), rng.normal(4, 1, (30, 5))])
+    >>> y = np.full(60, -1)
+    >>> y[[0, 1, 30, 31]] = [0, 0, 1, 1]
+    >>> model = MbedClassifier(random_state=0, n_steps=100).fit(X, y)
+    >>> int((model.transduction_ != np.repeat([0, 1], 30)).sum())
+    0
+    """
+
+    _state = (
+        CLASSES,
+        *PLACED,
+        *RULE_STATE,
+        Field("embedding_", "float", ("n", "p")),
+        Field("normalisers_", "float", ("n",), low=0),
+        Field("directions_", "float", ("k", "p")),
+        Field("degrees_", "float", ("n",), low=0, optional=True),
+        Setting("lambda_", positive()),
+        Setting("boundary_weight", positive()),
+        Setting("metric_", one_of("euclidean", "cosine", "precomputed")),
+        Setting("on_graph_", boolean()),
+    )
+
+    def __init__(
+        self,
+        n_classes=None,
+        *,
+        variant="default",
+        similarity=None,
+        start=None,
+        metric="euclidean",
+        n_dims=None,
+        perplexity=5.0,
+        walk=0.97,
+        prior=None,
+        boundary_weight=1.0,
+        n_annealing=20,
+        n_steps=500,
+        n_init=1,
+        max_exact=5000,
+        n_neighbors=30,
+        n_samples=2000,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_classes = n_classes
+        self.variant = variant
+        self.similarity = similarity
+        self.start = start
+        self.metric = metric
+        self.n_dims = n_dims
+        self.perplexity = perplexity
+        self.walk = walk
+        self.prior = prior
+        self.boundary_weight = boundary_weight
+        self.n_annealing = n_annealing
+        self.n_steps = n_steps
+        self.n_init = n_init
+        self.max_exact = max_exact
+        self.n_neighbors = n_neighbors
+        self.n_samples = n_samples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        """Say what input is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    # ------------------------------------------------------------ fitting
+
+    def fit(self, X, y=None, label_proba=None, *, graph=None):
+        """Embed the rows and label them.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n, n_features)
+            Or dissimilarities (n, n) with ``metric="precomputed"``.
+        y : array of shape (n,), optional
+            Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`). Without
+            y, or without any label, the rows are clustered into ``n_classes``.
+        label_proba : array of shape (n, n_classes), optional
+            Soft labels: rows that sum to 1 replace the label of y; rows of NaN leave it.
+        graph : NeighborGraph, optional
+            A graph of the rows, whose neighbors and distances are embedded instead of ``X``.
+
+        Returns
+        -------
+        self
+        """
+        X = self._read_rows(X, graph)
+        self.classes_, labeled, targets = read_targets(y, label_proba, X.shape[0], self.n_classes)
+        check_options(self, X.shape[0], len(self.classes_))
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        K = len(self.classes_)
+        d = self.n_dims or max(2, K)
+        prior = check_prior(self.prior, K)
+        problem = Problem(X.shape[0], K, d, labeled, targets, prior, float(self.boundary_weight))
+        with workers(self.n_jobs) as pool:
+            runs = []
+            for name, rule, P in candidates(self, X, labeled, targets):
+                sne = self._sne(P, pool, rng)
+                for child in rng.spawn(self.n_init):
+                    runs.append((self._run(sne, P, problem, child), rule, name))
+            self.path_, self.neighborhoods_, self.similarity_ = max(runs, key=_criterion)
+            self.normalisers_ = normalisers(self.path_.steps[self.path_.best].Y)
+        return self._keep(problem)
+
+    def _read_rows(self, X, graph):
+        """Return what is embedded: rows, dissimilarities, or the distances of a graph."""
+        self.graph_, self.metric_, self.degrees_ = graph, self.metric, None
+        if graph is None:
+            X = self._check_rows(X, reset=True)
+            self.X_fit_ = X
+        else:
+            self.n_features_in_, self.X_fit_, self.metric_ = X.shape[1], X, "precomputed"
+            self.degrees_ = np.asarray(graph.W.sum(axis=1)).ravel()
+            found = graph.neighbors
+            X = as_matrix(found, found.distances, X.shape[0])
+        self.on_graph_ = self.metric_ == "precomputed" and sparse.issparse(X)
+        return X
+
+    def _run(self, sne, P, problem, rng) -> Path:
+        start, how = None, option(self, "start")
+        if how == "labels" and len(problem.labeled):
+            start = start_from_labels(
+                P, problem.directions, problem.labeled, problem.targets, self.walk, rng
+            )
+        elif how != "random" and problem.n > problem.n_components + 1:
+            V = spectral_coordinates(P, problem.n_components)
+            if len(problem.labeled):
+                start = turn_to_labels(V, problem.directions, problem.labeled, problem.targets)
+            else:
+                start = turn_to_clusters(V, problem.directions, rng)
+        return anneal(
+            sne, problem, rng, n_steps=self.n_annealing, n_total=self.n_steps, start=start
+        )
+
+    def _keep(self, problem):
+        path = self.path_
+        step = path.steps[path.best]
+        self.embedding_, self.lambda_, self.directions_ = step.Y, step.lam, problem.directions
+        proba = np.exp(log_memberships(step.Y.astype(np.float64), problem.directions, step.lam))
+        details = {
+            "similarity": self.similarity_,
+            "radius": path.radius,
+            "n_gradients": path.n_gradients,
+            "step_kept": path.best,
+            "lambda": [step.lam for step in path.steps],
+            "cost": [step.cost for step in path.steps],
+            "criterion": [step.criterion for step in path.steps],
+        }
+        return self._finish(None, proba, details=details)
+
+    def _sne(self, P, pool, rng):
+        if isinstance(P, np.ndarray):
+            return DenseSNE(P, pool)
+        n_samples = self.n_samples if P.shape[0] > self.max_exact else P.shape[0]
+        return SampledSNE(P, pool, n_samples, rng.spawn(1)[0])
+
+    # ------------------------------------------------------------ new rows
+
+    def place(self, X, extension=None) -> np.ndarray:
+        """Return positions (m, n_dims) for new rows, the training rows fixed.
+
+        ``extension`` (m, n): their weights over the training rows, for models fitted on a graph,
+        if they were computed already.
+        """
+        check_is_fitted(self)
+        if self.graph_ is not None:
+            if extension is None:
+                X = self._check_rows(X, reset=False)
+                extension = extend_graph(self.graph_, self.X_fit_, X)
+            return self._place(self.neighborhoods_.extend_weights(extension, self.degrees_))
+        X = self._check_rows(X, reset=False)
+        if isinstance(self.neighborhoods_, SparseNeighborhoods):
+            return self._place(self.neighborhoods_.extend(self.X_fit_, X))
+        return self._place(self.neighborhoods_.extend(self._between(X)))
+
+    def _place(self, S):
+        step = Placement(
+            self.embedding_,
+            self.normalisers_,
+            self.directions_,
+            self.lambda_,
+            float(self.boundary_weight),
+        )
+        total = np.asarray(S.sum(axis=1)).ravel()[:, None]
+        mean = np.asarray(S @ self.embedding_.astype(np.float64)) / total
+        nearest = self.embedding_[np.asarray(S.argmax(axis=1)).ravel()].astype(np.float64)
+        with workers(self.n_jobs) as pool:
+            return place(step, S, [mean, nearest], pool)
+
+    def _decide(self, X, extension=None):
+        Y = self.place(X, extension)
+        return np.exp(log_memberships(Y, self.directions_, self.lambda_)), np.ones(len(Y), bool)
+
+    def _pack(self) -> dict:
+        special = pack_graph(self.graph_) | rule_state(self.neighborhoods_)
+        needs_rows = self.graph_ is not None or self.metric_ != "precomputed"
+        special["X_fit_"] = as_float(self.X_fit_) if needs_rows else None
+        return {f.name: special.get(f.name, getattr(self, f.name, None)) for f in self._state}
+
+    def _unpack(self, values: dict) -> None:
+        self.graph_ = unpack_graph(values)
+        self.neighborhoods_ = rule_from_state(values)
+        super()._unpack(values)
+        self.metric = self.metric_ if self.graph_ is None else "euclidean"
+        known = self.X_fit_ is not None
+        self.n_features_in_ = self.X_fit_.shape[1] if known else len(self.embedding_)
+
+    def _between(self, X):
+        if self.on_graph_ and not sparse.issparse(X):
+            raise InputError(
+                "The model was fitted on sparse distances; new rows must be sparse too, with one "
+                "stored distance per neighbour."
+            )
+        if self.metric_ == "precomputed":
+            return X.toarray() if sparse.issparse(X) and not self.on_graph_ else X
+        return dissimilarities(X, self.X_fit_, metric=self.metric)
+
+    # ------------------------------------------------------------ checks
+
+    def _check_rows(self, X, reset):
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if self.metric != "precomputed":
+            return X
+        if reset and X.shape[0] != X.shape[1]:
+            raise InputError(
+                f"metric='precomputed' needs dissimilarities of shape (n, n), got {X.shape}. "
+                "Give all pairs, or features with another metric."
+            )
+        if X.min() < 0:
+            raise InputError(
+                f"Dissimilarities must be 0 or larger, found {X.min():g}. Shift or square them."
+            )
+        return X
+
+
+def _criterion(run):
+    path = run[0]
+    return path.steps[path.best].criterion

@@ -1,0 +1,182 @@
+"""The fitted state of an estimator as plain arrays, declared field by field.
+
+A model file comes from anywhere, so what it holds is checked against the declaration before it
+is used: type, number of dimensions, sizes that must agree, ranges. Nothing is unpickled, and no
+text of a file names code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.exceptions import InputError
+from fewfold.methods.parameters import Type
+
+_KINDS = {"float": "f", "int": "iu", "bool": "b", "text": "UO", "label": "iufUOb"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a fitted state.
+
+    Attributes
+    ----------
+    name : str
+        Of the attribute, by default also of the array in a file.
+    kind : {"float", "int", "bool", "text", "label"}
+        "label": whatever class labels are.
+    shape : tuple of str or int
+        Names of sizes ("n" rows, "d" columns, "k" classes, ...); equal names, equal sizes.
+    low, high : float or None
+        Range of the values.
+    below : str or None
+        A size that the values index.
+    may_be_sparse, optional : bool
+    """
+
+    name: str
+    kind: str
+    shape: tuple = ()
+    low: float | None = None
+    high: float | None = None
+    below: str | None = None
+    may_be_sparse: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One plain value of a fitted state: a number, a word, a list."""
+
+    name: str
+    type: Type
+    optional: bool = False
+
+
+class PlainState:
+    """Gives an estimator `to_arrays` and `from_arrays` by its declaration ``_state``.
+
+    ``_state`` is a tuple of `Field` and `Setting`. Attributes that are not plain arrays are
+    handled by overriding ``_pack`` and ``_unpack``.
+    """
+
+    _state: tuple = ()
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what prediction needs: arrays by name, and values that JSON can hold."""
+        values = self._pack()
+        arrays = {f.name: values[f.name] for f in self._state if isinstance(f, Field)}
+        notes = {f.name: plain(values[f.name]) for f in self._state if isinstance(f, Setting)}
+        return {name: value for name, value in arrays.items() if value is not None}, notes
+
+    @classmethod
+    def from_arrays(cls, arrays: dict, notes: dict):
+        """Return an estimator that predicts as the one whose state this is.
+
+        Raises
+        ------
+        InputError
+            Where a value is missing or is not what the method's declaration allows.
+        """
+        model = cls()
+        model._unpack(check_state(cls.__name__, cls._state, arrays, notes))
+        return model
+
+    def _pack(self) -> dict:
+        return {f.name: getattr(self, f.name) for f in self._state}
+
+    def _unpack(self, values: dict) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+def plain(value):
+    """Return a value as JSON holds it: numpy's scalars and arrays as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def check_state(owner: str, declared: tuple, arrays: dict, notes: dict) -> dict:
+    """Check arrays and values against a declaration and return them by name.
+
+    Parameters
+    ----------
+    owner : str
+        For the message.
+    declared : tuple of Field and Setting
+    arrays, notes : dict
+        What a file holds.
+
+    Examples
+    --------
+    >>> state = (Field("proba_", "float", ("n", "k"), low=0, high=1),)
+    >>> check_state("model", state, {"proba_": np.array([[0.5, 2.0]])}, {})
+    Traceback (most recent call last):
+    fewfold.exceptions.InputError: model: 'proba_' holds values up to 2. Allowed: 0 to 1.
+    """
+    sizes: dict[str, int] = {}
+    values = {}
+    for field in declared:
+        source = arrays if isinstance(field, Field) else notes
+        value = source.get(field.name)
+        if value is None:
+            if not field.optional:
+                raise InputError(f"{owner}: {field.name!r} is missing. Write the model again.")
+        elif isinstance(field, Field):
+            _check_array(owner, field, value, sizes)
+        elif not field.type.accepts(value):
+            raise InputError(
+                f"{owner}: {field.name!r} is {str(value)[:60]!r}. Allowed: {field.type.words()}."
+            )
+        values[field.name] = value
+    for field in declared:
+        if isinstance(field, Field) and field.below and values[field.name] is not None:
+            limit, found = sizes.get(field.below, 0), np.asarray(values[field.name])
+            if found.size and (found.min() < 0 or found.max() >= limit):
+                raise InputError(
+                    f"{owner}: {field.name!r} points outside of its {limit} entries "
+                    f"({found.min()} to {found.max()})."
+                )
+    return values
+
+
+def _check_array(owner, field, value, sizes):
+    place = f"{owner}: {field.name!r}"
+    if sparse.issparse(value):
+        if not field.may_be_sparse:
+            raise InputError(f"{place} is sparse. Allowed: a dense array.")
+        data = value.data
+    else:
+        value = data = np.asarray(value)
+    if data.dtype.kind not in _KINDS[field.kind]:
+        raise InputError(f"{place} holds {data.dtype} values. Allowed: {field.kind}.")
+    if value.ndim != len(field.shape):
+        raise InputError(f"{place} has {value.ndim} dimensions. Allowed: {len(field.shape)}.")
+    for size, wanted in zip(value.shape, field.shape):
+        expected = wanted if isinstance(wanted, int) else sizes.setdefault(wanted, size)
+        if size != expected:
+            raise InputError(f"{place} has a size of {size} where {expected} are needed.")
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        raise InputError(f"{place} holds values that are not finite.")
+    _check_range(place, field, data)
+
+
+def _check_range(place, field, data):
+    if not data.size or field.low is None and field.high is None:
+        return
+    allowed = f"{field.low:g} or more" if field.high is None else f"{field.low:g} to {field.high:g}"
+    if field.low is not None and data.min() < field.low:
+        raise InputError(f"{place} holds values down to {data.min():g}. Allowed: {allowed}.")
+    if field.high is not None and data.max() > field.high:
+        raise InputError(f"{place} holds values up to {data.max():g}. Allowed: {allowed}.")

@@ -1,0 +1,1 @@
+"""Tree ensembles whose fitted state is plain arrays."""

@@ -1,0 +1,219 @@
+"""One sound file of each kind of stage, made by the workflow's own scripts, and its consumers.
+
+A consumer reads a (changed) file as the program does, does with it what the next stage does, and
+asserts what must hold of the result whatever the file said.
+"""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+N_CLASSES = 3
+TRANSFORM = {"name": "rotation", "step": 120}
+CHAIN = ("features", "labels", "splits")
+# The files of each method's chain beyond these three; changed one at a time.
+METHODS = {
+    "diffusion": (("graph", "extension"), {}),
+    "eigenbasis": (("graph", "extension", "manifold"), {}),
+    "embedded": (("embedding", "positions"), {"kind": "linear"}),
+    "atlas_svm": (("atlas", "points"), {}),
+    "svm": (("kernel",), {}),
+    "virtual_samples": (("copies",), {"cv": 3, "transform": TRANSFORM}),
+}
+# By which method a file is used.
+USED_BY = {
+    "features": "diffusion", "labels": "diffusion", "splits": "diffusion", "graph": "diffusion",
+    "extension": "diffusion", "manifold": "eigenbasis", "embedding": "embedded",
+    "positions": "embedded",
+    "atlas": "atlas_svm", "points": "atlas_svm", "kernel": "svm", "copies": "virtual_samples",
+}  # fmt: skip
+STAGES = {
+    "raw": "fetch_dataset", "features": "prepare_features", "labels": "prepare_labels",
+    "splits": "draw_splits", "neighbors": "search_neighbors", "graph": "build_graph",
+    "extension": "extend_graph", "manifold": "fit_manifold", "embedding": "fit_manifold",
+    "atlas": "fit_manifold", "points": "encode_points",
+    "positions": "encode_points", "tile": "compute_kernel_tile",
+    "sparse_tile": "compute_kernel_tile", "kernel": "join_kernel", "copies": "make_copies",
+    "predictions": "train_method", "choice": "choose_method", "answer": "label_rows",
+    "table": "fewfold label", "map": "draw_map",
+}  # fmt: skip
+
+
+def stage(name, *args, **options):
+    """Run a script of the workflow."""
+    runpy.run_path(str(ROOT / "scripts" / f"{name}.py"))["main"](*args, **options)
+
+
+def make_stage_files(folder):
+    """Make all files of a small inductive dataset of images; returns kind -> path."""
+    files = {name: str(folder / f"{name}.h5") for name in STAGES}
+    held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
+    stage("fetch_dataset", files["raw"], source="digits",
+          options={"n_samples": 60, "classes": ["0", "4", "6"]})  # fmt: skip
+    stage("prepare_features", files["raw"], files["features"], scale="divide", divide_by=16.0,
+          pca=None, **held)  # fmt: skip
+    stage("prepare_labels", files["raw"], files["labels"], **held)
+    stage("draw_splits", files["labels"], files["splits"], dataset="digits", draw="balanced",
+          labels_per_draw=[6, 12], trials=2, evaluate="unlabeled", protocol="inductive",
+          seed=0)  # fmt: skip
+    graph = {"n_neighbors": 5}
+    stage("search_neighbors", files["features"], files["neighbors"], search=graph, tile=0,
+          n_tiles=1)  # fmt: skip
+    stage("build_graph", [files["neighbors"]], files["graph"], graph_settings=graph)
+    stage("extend_graph", files["features"], files["graph"], files["extension"],
+          graph_settings=graph)  # fmt: skip
+    for name, kind, options in (("manifold", "eigenbasis", {"n_vectors": 8}),
+                                ("embedding", "embedding", {"n_dims": 3}),
+                                ("atlas", "atlas", {"n_dims": 2, "finer": 0.5})):  # fmt: skip
+        with_graph = files["graph"] if kind == "eigenbasis" else None
+        stage("fit_manifold", files["features"], with_graph, files[name], kind=kind,
+              options=options, seed=0)  # fmt: skip
+    stage("encode_points", files["features"], files["atlas"], files["points"], kind="atlas",
+          options={"q": 3})  # fmt: skip
+    stage("encode_points", files["features"], files["embedding"], files["positions"],
+          kind="embedding", options={})  # fmt: skip
+    given = {k: files[k] for k in ("features", "splits", "points")}
+    for name, kernel in (("tile", {"type": "rbf"}), ("sparse_tile", {"type": "atlas"})):
+        stage("compute_kernel_tile", given, files[name], kernel=kernel, tile=0, n_tiles=1)
+    stage("join_kernel", [files["tile"]], files["kernel"], settings={})
+    stage("make_copies", files["features"], files["splits"], files["copies"],
+          transform=TRANSFORM)  # fmt: skip
+    stage("draw_map", files["features"], files["map"], seed=0)
+    _make_answer(folder, files)
+    return {name: Path(path) for name, path in files.items()}
+
+
+def _make_answer(folder, files):
+    from fewfold.artifacts import writing
+
+    chain = {k: files[k] for k in (*CHAIN, "graph", "extension")}
+    for name in ("predictions", "others"):
+        out = files.get(name) or str(folder / "others.h5")
+        learner = "diffusion" if name == "predictions" else "knn"
+        stage("train_method", chain, out, str(folder / "metrics.csv"), dataset="digits",
+              method=name, learner=learner, options={}, first=0, last=2)  # fmt: skip
+    stage("choose_method", files["labels"], files["splits"],
+          {"diffusion": [files["predictions"]], "knn": [str(folder / "others.h5")]},
+          files["choice"], methods=["diffusion", "knn"], n_folds=2)  # fmt: skip
+    stage("label_rows", files["choice"], _chains(files), files["answer"], methods=_ENTRIES, seed=0)
+    n = 48
+    with writing(files["table"], "fewfold label") as out:
+        out.add("ids", [f"row {i}" for i in range(n)])
+        out.note("columns", None)
+        for key, value in (("id_name", "id"), ("sentences", ["48 rows."]), ("target", "kind"),
+                           ("file", "a.csv"), ("warnings", [])):  # fmt: skip
+            out.note(key, value)
+
+
+_ENTRIES = {"diffusion": {"learner": "diffusion"}, "knn": {"learner": "knn"}}
+
+
+def _chains(files):
+    chain = {k: str(files[k]) for k in (*CHAIN, "graph", "extension")}
+    return {"diffusion": chain, "knn": chain}
+
+
+def use(kind, path, files):
+    """Read a changed file, use it as the next stage does, and assert what must hold."""
+    files = {**files, kind: path}
+    if kind in USED_BY:
+        _train(kind, files)
+    else:
+        _USES[kind](path, files)
+
+
+def _train(kind, files):
+    from fewfold.chain_files import load_inputs
+    from fewfold.features import read_splits
+    from fewfold.training import fit_draw
+
+    learner = USED_BY[kind]
+    extra, settings = METHODS[learner]
+    aliases = {"embedding": "manifold", "atlas": "manifold", "positions": "points"}
+    chain = {k: files[k] for k in CHAIN} | {aliases.get(k, k): files[k] for k in extra}
+    inputs, truth = load_inputs(chain)
+    splits = read_splits(chain["splits"], len(truth.y))
+    if not len(splits.order) or not splits.budgets or not splits.budgets[-1]:
+        return
+    labeled = splits.order[0, : splits.budgets[-1]]
+    if truth.task == "classification" and (truth.y[labeled] < 0).any():
+        return  # a split of another dataset: the workflow refuses unlabeled rows when it draws
+    outcome = fit_draw(learner, inputs, labeled, truth.y[labeled], n_classes=truth.n_classes,
+                       seed=0, settings=settings)  # fmt: skip
+    assert len(outcome.labels) == inputs.X.shape[0]
+    if truth.task == "classification":
+        for labels in (outcome.labels, outcome.labels_new):
+            assert labels is None or ((labels >= -1) & (labels < truth.n_classes)).all()
+        assert outcome.proba is None or np.isfinite(outcome.proba).all()
+
+
+def _use_raw(path, files):
+    held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
+    out = path.with_name("made.h5")
+    stage("prepare_features", path, out, scale="divide", divide_by=16.0, pca=None, **held)
+    from fewfold.features import read_features, read_labels
+
+    X = read_features(out).X
+    assert np.isfinite(X.data if hasattr(X, "tocsr") else X).all()
+    stage("prepare_labels", path, out, **held)
+    assert len(read_labels(out).y) == X.shape[0]
+
+
+def _use_neighbors(path, files):
+    from fewfold.graph.build import GraphSettings, graph_from_neighbors
+    from fewfold.graph.files import read_neighbors
+
+    found = read_neighbors([path])
+    W = graph_from_neighbors(found, GraphSettings(n_neighbors=5)).W
+    assert np.isfinite(W.data).all() and (W.data >= 0).all() and (abs(W - W.T)).max() == 0
+
+
+def _use_tile(path, files):
+    from fewfold.kernels import KernelMatrix, join_tiles
+
+    out = path.with_name("made.h5")
+    join_tiles(out, [path], settings={})
+    kernel = KernelMatrix(out)
+    rows = kernel.all_rows(kernel._row_numbers)
+    assert np.isfinite(rows).all() and rows.shape[1] == kernel.n + kernel.n_new
+
+
+def _use_predictions(path, files):
+    from fewfold.features import read_labels, read_splits
+    from fewfold.labelling.results import compare, gather_held_out
+    from fewfold.report.gather import _predictions
+
+    truth = read_labels(files["labels"])
+    splits = read_splits(files["splits"], len(truth.y))
+    found = {"a": gather_held_out(truth.y, splits, [path], truth.task)}
+    compared = compare(found, truth.task, 2, n_classes=N_CLASSES)
+    assert 0 <= compared["estimate"]["value"] <= 1
+    view = _predictions({"splits": files["splits"], "predictions": {"a": path}}, len(truth.y))["a"]
+    assert len(view.labels) == len(truth.y) == len(view.confidence)
+
+
+def _use_choice(path, files):
+    out = path.with_name("made.h5")
+    stage("label_rows", path, _chains(files), out, methods=_ENTRIES, seed=0)
+    _use_answer(out, {**files, "answer": out})
+
+
+def _use_answer(path, files):
+    from fewfold.labelling.finishing import Material, advise, finish
+
+    names = ("answer", "table", "features", "labels", "graph")
+    material = Material.read({k: files[k] for k in names} | {"picture": files["map"]})
+    finished = finish(material)
+    assert len(finished.table) == 48
+    if material.notes["task"] == "classification":
+        assert set(finished.table["label"]) <= {"0", "4", "6", ""}
+    advise(material, finished)
+
+
+_USES = {
+    "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
+    "predictions": _use_predictions, "choice": _use_choice, "answer": _use_answer,
+    "table": _use_answer, "map": _use_answer,
+}  # fmt: skip

@@ -1,0 +1,238 @@
+"""The candidates of ``fewfold label``: answers, new rows, plain state, degenerate labels."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import check_grad
+from sklearn.datasets import load_wine, make_moons
+
+from fewfold.exceptions import InputError
+from fewfold.methods.cluster_kernel.ensemble import agreement, make_ensemble, memberships
+from fewfold.methods.cluster_kernel.estimator import ClusterKernelClassifier
+from fewfold.methods.graph_average.average import average_new, graph_average
+from fewfold.methods.lds.estimator import LowDensityClassifier, edge_lengths
+from fewfold.methods.lds.features import landmark_axes
+from fewfold.methods.lds.geodesic import geodesic_distances
+from fewfold.methods.lds.tsvm import fit_tsvm, tsvm_objective
+from fewfold.methods.linear.estimator import (
+    LogisticClassifier,
+    NeighborsRegressor,
+    RidgeRegressor,
+    ridge_by_left_out,
+)
+from fewfold.methods.trees.estimator import (
+    ENSEMBLES,
+    TreesClassifier,
+    TreesRegressor,
+)
+from fewfold.methods.trees.estimator import (
+    make_ensemble as make_trees,
+)
+
+CLASSIFIERS = [
+    LowDensityClassifier(),
+    LowDensityClassifier("rbf"),
+    LowDensityClassifier("linear"),
+    ClusterKernelClassifier(1),
+    ClusterKernelClassifier(4),
+    TreesClassifier("extra", n_trees=30),
+    TreesClassifier("forest", n_trees=30),
+    TreesClassifier("boosting"),
+    LogisticClassifier(),
+]
+REGRESSORS = [
+    TreesRegressor("extra", n_trees=30),
+    TreesRegressor("boosting"),
+    RidgeRegressor(),
+    RidgeRegressor("rbf"),
+    NeighborsRegressor(),
+]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, kind = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.full(len(X), -1)
+    rows = np.random.default_rng(0).choice(len(X), 40, replace=False)
+    y[rows] = kind[rows]
+    return X, kind, y
+
+
+def through_json(model):
+    """Save and load as a model file does: arrays, and text for the rest."""
+    arrays, notes = model.to_arrays()
+    assert all(a.dtype != object for a in arrays.values())
+    return type(model).from_arrays(arrays, json.loads(json.dumps(notes)))
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classifiers_answer_save_and_predict(model, n_classes, wine):
+    X, kind, y = (part[wine[1] < n_classes] for part in wine)
+    names = np.array(["a", "b", "c"])
+    given = np.where(y < 0, "", names[y])
+    model.fit(X, given)
+    assert np.mean(model.transduction_ == names[kind]) > 0.85
+    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
+    assert np.array_equal(model.transduction_[y >= 0], names[kind[y >= 0]])
+    # Rows of the training set are new rows like any other: the same answer.
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba, model.label_distributions_, atol=1e-9)
+    loaded = through_json(model)
+    assert np.array_equal(loaded.predict_proba(X + 0.01), model.predict_proba(X + 0.01))
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_classifiers_with_one_class_or_one_label_or_none(model, wine):
+    X = wine[0][:30]
+    y = np.full(30, -1)
+    with pytest.raises(InputError):
+        model.fit(X, y)
+    y[4] = 7
+    assert set(model.fit(X, y).transduction_) == {7}
+    assert set(through_json(model).predict(X)) == {7}
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_classifiers_do_not_depend_on_a_shared_preparation(model, wine):
+    X, _, y = wine
+    alone = model.fit(X, y).label_distributions_
+    given = model.fit(X, y, manifold=model.prepare(X)).label_distributions_
+    assert np.array_equal(alone, given)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=str)
+def test_regressors_answer_save_and_predict(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    truth = X @ [1.0, -2.0, 0.5] + 3
+    y = np.where(np.arange(200) % 2 == 0, truth, np.nan)
+    model.fit(X, y)
+    hidden = np.isnan(y)
+    assert np.mean((model.transduction_ - truth)[hidden] ** 2) < 0.4 * truth.var()
+    assert np.array_equal(model.transduction_[~hidden], truth[~hidden])
+    assert np.array_equal(through_json(model).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("ensemble", ENSEMBLES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_flat_trees_answer_as_scikit_learn(ensemble, n_classes, wine):
+    X, _, y = (part[wine[1] < n_classes] for part in wine)
+    known = y >= 0
+    peer = make_trees(ensemble, "classification", 25, known.sum(), 3).fit(X[known], y[known])
+    model = TreesClassifier(ensemble, n_trees=25, random_state=3).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("ensemble", ENSEMBLES)
+def test_flat_regression_trees_answer_as_scikit_learn(ensemble, wine):
+    X = wine[0]
+    values = X[:, 0] + X[:, 1] ** 2
+    peer = make_trees(ensemble, "regression", 25, len(X), 3).fit(X[:, 2:], values)
+    model = TreesRegressor(ensemble, n_trees=25, random_state=3).fit(X[:, 2:], values)
+    np.testing.assert_allclose(model.predict(X[:, 2:]), peer.predict(X[:, 2:]), atol=1e-12)
+
+
+def test_tsvm_gradient_by_finite_differences():
+    rng = np.random.default_rng(0)
+    Z, signs = rng.normal(size=(12, 3)), np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
+    labeled, shift = np.array([0, 4, 7]), np.array([0.2, -0.4])
+
+    def value(w):
+        return tsvm_objective(w.reshape(3, 2), Z, labeled, signs, shift, 5.0, 0.7)[0]
+
+    def slope(w):
+        return tsvm_objective(w.reshape(3, 2), Z, labeled, signs, shift, 5.0, 0.7)[1].ravel()
+
+    assert check_grad(value, slope, rng.normal(size=6)) < 1e-5
+
+
+def test_tsvm_keeps_the_class_balance():
+    X, moon = make_moons(100, noise=0.05, random_state=0)
+    labeled = np.array([0, 1, 2, 3])
+    rest = np.setdiff1d(np.arange(100), labeled)
+    Z = X - X[rest].mean(axis=0)
+    signs = np.where(moon[labeled] == 1, 1.0, -1.0)[:, None]
+    F = Z @ fit_tsvm(Z, labeled, signs, np.array([0.3])) + (2 * 0.3 - 1)
+    assert np.mean(F[rest]) == pytest.approx(2 * 0.3 - 1)
+
+
+def test_geodesic_distances_against_all_paths():
+    # Floyd-Warshall over edge costs, written out.
+    rng = np.random.default_rng(0)
+    lengths = edge_lengths(rng.normal(size=(25, 2)), 4)
+    rho = 3.0
+    D = lengths.toarray() / lengths.data.mean()
+    cost = np.where(D > 0, np.expm1(rho * D) / rho, np.inf)
+    cost = np.minimum(cost, cost.T)
+    np.fill_diagonal(cost, 0)
+    for k in range(25):
+        cost = np.minimum(cost, cost[:, [k]] + cost[[k]])
+    assert np.isfinite(cost).all()
+    expected = np.log1p(rho * cost) / rho
+    np.testing.assert_allclose(geodesic_distances(lengths, np.arange(25), rho), expected)
+
+
+def test_rows_of_another_component_are_far_but_not_infinitely():
+    D = sparse.csr_array(np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]]))
+    found = geodesic_distances(D, np.array([0]), 2.0)
+    assert np.isfinite(found).all() and found[0, 2] > found[0, 1]
+
+
+def test_landmark_axes_give_the_kernel_back():
+    Z = np.random.default_rng(0).normal(size=(20, 4))
+    features = Z @ Z.T @ landmark_axes(Z @ Z.T, 10)
+    assert features.shape == (20, 4)
+    np.testing.assert_allclose(features @ features.T, Z @ Z.T, atol=1e-8)
+
+
+def test_agreement_is_the_share_of_runs_with_both_in_one_cluster():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    members = memberships(X, make_ensemble(X, 3, 5, 0))
+    expected = np.mean(members[:, None, :] == members[None, :, :], axis=2)
+    np.testing.assert_allclose(agreement(members, members), expected, atol=1e-6)
+    assert np.linalg.eigvalsh(expected)[0] > -1e-9
+    # Duplicates and fewer distinct rows than clusters.
+    same = make_ensemble(np.zeros((5, 2)), 3, 2, 0)
+    assert np.isfinite(same).all() and len(set(memberships(np.zeros((5, 2)), same)[:, 0])) == 1
+
+
+def test_ridge_left_out_errors_against_refits():
+    rng = np.random.default_rng(0)
+    K = (lambda Z: Z @ Z.T)(rng.normal(size=(12, 3)))
+    y = rng.normal(size=12)
+    dual, penalty = ridge_by_left_out(K, y)
+    shift = penalty * np.mean(np.diag(K))
+    np.testing.assert_allclose(dual, np.linalg.solve(K + shift * np.eye(12), y))
+    inverse = np.linalg.inv(K + shift * np.eye(12))
+    for i in range(12):
+        rest = np.arange(12) != i
+        refit = np.linalg.solve(K[np.ix_(rest, rest)] + shift * np.eye(11), y[rest])
+        assert y[i] - K[i, rest] @ refit == pytest.approx(dual[i] / inverse[i, i])
+
+
+def test_graph_average_keeps_sums_and_leaves_lonely_rows():
+    W = sparse.csr_array(np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]]))
+    P = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
+    found = graph_average(W, P)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert np.array_equal(found[2], P[2])
+    assert abs(found[0, 0] - found[1, 0]) < abs(P[0, 0] - P[1, 0])
+    own = np.array([[0.5, 0.5], [0.4, 0.6]])
+    new = average_new(sparse.csr_array(np.array([[1.0, 0, 0], [0, 0, 0]])), found, own)
+    assert np.array_equal(new[1], own[1])
+    np.testing.assert_allclose(new[0], own[0] / 32 + found[0] * 31 / 32)
+
+
+def test_unknown_words_are_refused():
+    X, y = np.eye(4), np.array([0, 1, -1, -1])
+    with pytest.raises(InputError, match="geodesic, rbf, linear"):
+        LowDensityClassifier("geodesc").fit(X, y)
+    with pytest.raises(InputError, match="extra, forest, boosting"):
+        TreesClassifier("oak").fit(X, y)
+    with pytest.raises(InputError, match="is missing"):
+        LogisticClassifier.from_arrays({"present_": np.arange(2), "classes_": np.arange(2)}, {})

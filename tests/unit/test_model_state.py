@@ -1,0 +1,71 @@
+"""Every method that follows the contract: saved and loaded, it predicts what it predicted."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from fewfold.exceptions import InputError, LabelWarning
+from fewfold.graph.build import build_graph
+from fewfold.methods import registry
+from fewfold.methods.base import ManifoldModel
+from fewfold.methods.state import Field
+
+QUICK = {"mbed": {"n_steps": 60, "n_annealing": 8}}
+CONTRACT = [m for m in registry.methods().values() if inspect.isclass(m.load())]
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, codes = make_moons(200, noise=0.05, random_state=0)
+    rng = np.random.default_rng(0)
+    X = X @ rng.normal(size=(2, 12)) + 0.01 * rng.normal(size=(200, 12))
+    y = np.full(160, -1)
+    for code in (0, 1):
+        y[np.flatnonzero(codes[:160] == code)[:6]] = code
+    return X[:160], y, X[160:], codes
+
+
+def fitted(method, X, y):
+    stages = {}
+    if method.needs.graph == "must" or "eigenbasis" in method.needs.manifold:
+        stages["graph"] = build_graph(X, n_neighbors=8)
+    for name in method.needs.manifold:
+        if name == "eigenbasis":
+            arrays, notes = registry.manifolds()[name].load()(None, stages["graph"], {}, seed=0)
+            stages["manifold"] = ManifoldModel(arrays, {"laplacian": "random_walk"})
+    model = method.build(QUICK.get(method.name, {}), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)  # of rows that no label reaches
+        return model.fit(X, y, **stages)
+
+
+@pytest.mark.parametrize("method", CONTRACT, ids=lambda m: m.name)
+def test_saved_and_loaded_it_predicts_the_same(method, moons):
+    X, y, X_new, codes = moons
+    model = fitted(method, X, y)
+    arrays, notes = model.to_arrays()
+    assert all(isinstance(a, np.ndarray) or hasattr(a, "indptr") for a in arrays.values())
+    again = type(model).from_arrays(arrays, notes)
+    np.testing.assert_array_equal(again.predict_proba(X_new), model.predict_proba(X_new))
+    np.testing.assert_array_equal(again.predict(X_new), model.predict(X_new))
+    assert np.mean(model.transduction_ == codes[:160]) > 0.7
+
+
+@pytest.mark.parametrize("method", CONTRACT, ids=lambda m: m.name)
+def test_a_state_that_is_not_what_was_declared_is_refused(method, moons):
+    X, y, _, _ = moons
+    arrays, notes = fitted(method, X, y).to_arrays()
+    fields = {f.name: f for f in method.load()._state if isinstance(f, Field)}
+    sizes = [size for f in fields.values() if f.name in arrays for size in f.shape]
+    for name, value in arrays.items():
+        if getattr(value, "dtype", np.dtype(int)).kind != "f" or value.ndim == 0:
+            continue
+        wrongs = [np.full_like(value, np.nan), value.astype("U8")]
+        if sizes.count(fields[name].shape[0]) > 1:  # a size that another array shares
+            wrongs.append(value[:-1])
+        for wrong in wrongs:
+            with pytest.raises(InputError, match=method.load().__name__):
+                method.load().from_arrays({**arrays, name: wrong}, notes)

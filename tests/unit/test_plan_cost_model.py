@@ -1,0 +1,81 @@
+"""The cost models behind requests and estimates come from the committed measurements."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fewfold.config.cost_model import COST_MODELS
+from fewfold.config.resources import SECTION, Sizes, grow, known_kind, memory_mb, need, runtime_min
+from fewfold.methods.registry import sections
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def scaling():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import scaling
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    return scaling
+
+
+def test_the_cost_models_are_those_of_the_measurements(scaling):
+    assert scaling.COST_MODELS.read_text() == scaling.cost_models_text()
+
+
+def test_every_stage_was_measured_at_four_sizes_or_more(scaling):
+    for key, rows in scaling.read_measured().items():
+        assert len({r["n"] for r in rows}) >= 4, key
+
+
+def test_cost_models_are_near_what_was_measured(scaling):
+    """Half of the jobs within 25 %, all within a factor of 3."""
+    for (stage, kind), rows in scaling.read_measured().items():
+        ratios = sorted(
+            need(stage, Sizes(r["n"], r["d"], r["labels"], r["fits"]), kind).cpu_s / r["cpu_s"]
+            for r in rows
+        )
+        assert ratios[0] > 1 / 3 and ratios[-1] < 3, (stage, kind, ratios)
+        near = [ratio for ratio in ratios if 0.75 < ratio < 1.33]
+        assert 2 * len(near) >= len(ratios), (stage, kind, ratios)
+
+
+def test_a_fit_finds_the_model_of_made_up_costs(scaling):
+    rows = [
+        {"n": n, "d": 50, "labels": 100, "fits": f, "cpu_s": 2 + 0.5 * f * (n / 1000) ** 1.5}
+        for n in (500, 1000, 2000, 4000)
+        for f in (1, 4)
+    ]
+    found = scaling.fit_cost_model(rows, "cpu_s", powers=scaling.FREE)
+    assert found == pytest.approx((2, 0.5, 1.5, 0, 0), abs=0.01)
+
+
+@pytest.mark.parametrize("rule, kind", COST_MODELS)
+def test_requests_leave_room_and_grow(rule, kind):
+    sizes = Sizes(5000, 50, 200, 3)
+    needed = need(rule, sizes, kind)
+    assert memory_mb(rule, sizes, kind) >= 1.5 * needed.memory_mb
+    assert runtime_min(rule, sizes, kind) * 60 >= 5 * needed.cpu_s
+    assert grow(100, 1) == 101 and grow(100, 3) == 401
+
+
+@pytest.mark.parametrize(
+    "stage, kind",
+    [
+        (stage, name)
+        for stage in ("train_method", "fit_manifold", "compute_kernel_tile")
+        for name in sections()[SECTION[stage]]
+    ],
+)
+def test_every_part_was_measured_or_has_a_relative_that_was(stage, kind):
+    assert (stage, known_kind(stage, kind)) in COST_MODELS
+
+
+def test_a_kind_that_was_not_measured_costs_what_its_relative_does():
+    sizes = Sizes(5000, 50)
+    relative = need("search_neighbors", sizes, "deformation")
+    assert need("search_neighbors", sizes, "tangent") == relative
+    assert need("no_such_stage", sizes).cpu_s > 0

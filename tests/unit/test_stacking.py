@@ -1,0 +1,215 @@
+"""Combining candidates, exact leave-one-out of diffusion, priors and intervals."""
+
+import numpy as np
+import pytest
+
+from fewfold.exceptions import InputError
+from fewfold.graph.build import build_graph
+from fewfold.label.intervals import cv_plus, regression_weights
+from fewfold.label.leave_out import contradicted, held_out_proba, solve_responses, to_proba
+from fewfold.label.priors import change_shares, class_shares, parse_priors
+from fewfold.label.stacking import (
+    family_weights,
+    fit_stack,
+    mixture_weights,
+    out_of_fold,
+    sharpen,
+    stratified_folds,
+)
+from fewfold.methods.diffusion.spreading import poisson_scores, spreading_scores
+from fewfold.methods.linear.estimator import LogisticClassifier
+
+
+def random_answers(rng, k=3, m=40, sharp=(0.2, 1.0, 3.0)):
+    codes = rng.integers(0, k, m)
+    answers = []
+    for s in sharp:
+        scores = rng.normal(size=(m, k)) + s * np.eye(k)[codes]
+        answers.append(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True))
+    return np.array(answers), codes
+
+
+def penalized_loss(w, held_out, codes, first, strength):
+    own = np.einsum("k,kmc->mc", w, held_out)[np.arange(len(codes)), codes]
+    return -np.log(own).mean() + strength * np.sum(w * np.log(w / first))
+
+
+def test_mixture_weights_are_the_minimum_on_a_grid():
+    held_out, codes = random_answers(np.random.default_rng(0))
+    first = np.array([0.2, 0.3, 0.5])
+    w = mixture_weights(held_out, codes, first, 0.05)
+    assert w.sum() == pytest.approx(1) and (w > 0).all()
+    best = penalized_loss(w, held_out, codes, first, 0.05)
+    for a in np.linspace(0.01, 0.97, 25):
+        for b in np.linspace(0.01, 0.98 - a, 25):
+            other = np.array([a, b, 1 - a - b])
+            # The floor under probabilities shifts the optimum by less than this.
+            assert best <= penalized_loss(other, held_out, codes, first, 0.05) + 1e-4
+
+
+def test_a_strong_pull_gives_the_first_weights():
+    held_out, codes = random_answers(np.random.default_rng(1))
+    first = np.array([0.2, 0.3, 0.5])
+    np.testing.assert_allclose(mixture_weights(held_out, codes, first, 1e4), first, atol=1e-3)
+
+
+def test_stack_prefers_the_better_and_is_calibrated_by_its_exponents():
+    rng = np.random.default_rng(2)
+    held_out, codes = random_answers(rng, m=200)
+    held_out[2] = sharpen(held_out[2], 4.0)  # overconfident, but the best
+    stack = fit_stack(held_out, codes, family_weights(["a", "b", "c"]))
+    assert stack.weights.argmax() == 2
+    # Scores of this distance have a posterior three times as sharp as their softmax.
+    assert stack.exponents[2] == pytest.approx(3 / 4, rel=0.2)
+    assert stack.log_loss[-1] <= stack.log_loss[:-1].min() + 1e-3
+    np.testing.assert_allclose(stack.combine(held_out), stack.held_out)
+    np.testing.assert_allclose(stack.held_out.sum(axis=1), 1)
+
+
+def test_stack_without_evidence_keeps_the_first_weights():
+    held_out = np.full((2, 3, 3), 1 / 3)
+    stack = fit_stack(held_out, np.array([0, 1, 2]), np.array([0.25, 0.75]))
+    np.testing.assert_allclose(stack.weights, [0.25, 0.75])
+
+
+def test_candidates_left_out_need_no_answer():
+    held_out, codes = random_answers(np.random.default_rng(3), m=300, sharp=(0.0, 6.0))
+    held_out[0] = sharpen(held_out[0], 5.0)
+    stack = fit_stack(held_out, codes, np.array([0.5, 0.5]), strength=0.001)
+    assert stack.weights[0] == 0
+    np.testing.assert_allclose(stack.combine([None, held_out[1]]), stack.held_out)
+
+
+def test_folds_spread_classes_and_out_of_fold_never_sees_its_label():
+    rng = np.random.default_rng(0)
+    codes = np.array([0] * 12 + [1] * 8)
+    fold = stratified_folds(codes, 4, rng)
+    for held in range(4):
+        assert np.bincount(codes[fold == held]).tolist() == [3, 2]
+    assert sorted(stratified_folds(codes[:3], 10, rng)) == [0, 1, 2]
+    X = rng.normal(size=(60, 2))
+    rows = np.arange(20)
+    model = LogisticClassifier()
+    found = out_of_fold(model, X, rows, codes, 2, [fold], {})
+    changed = codes.copy()
+    changed[0] = 1 - changed[0]
+    again = out_of_fold(model, X, rows, changed, 2, [fold], {})
+    same_fold = fold == fold[0]
+    assert np.array_equal(found[same_fold], again[same_fold])
+    assert not np.array_equal(found[~same_fold], again[~same_fold])
+
+
+@pytest.fixture(scope="module")
+def islands():
+    rng = np.random.default_rng(0)
+    X = np.r_[
+        rng.normal(size=(60, 2)), rng.normal(size=(40, 2)) + 20, rng.normal(size=(30, 2)) - 20
+    ]
+    classes = np.r_[X[:60, 0] > 0, X[60:100, 1] > 20, np.zeros(30)].astype(int)
+    rows = rng.choice(130, 14, replace=False)
+    return build_graph(X, n_neighbors=6).W, rows, classes[rows]
+
+
+@pytest.mark.parametrize("method", ["poisson", "spreading"])
+def test_leave_one_out_equals_refits(method, islands):
+    W, rows, codes = islands
+    responses = solve_responses(W, rows, method, alpha=0.99)
+    refit = poisson_scores if method == "poisson" else spreading_scores
+    options = {} if method == "poisson" else {"alpha": 0.99}
+    for i in range(len(rows)):
+        kept = np.arange(len(rows)) != i
+        values, is_reached = responses.scores(kept, codes, 2)
+        scores = refit(W, rows[kept], codes[kept], 2, tol=1e-9, **options)
+        np.testing.assert_allclose(values, scores.values, atol=1e-6 * np.abs(values).max())
+        assert np.array_equal(is_reached, scores.is_reached)
+
+
+@pytest.mark.parametrize("method", ["poisson", "spreading"])
+def test_shares_of_the_labels_sum_to_the_score(method, islands):
+    W, rows, codes = islands
+    responses = solve_responses(W, rows, method)
+    values, _ = responses.scores(np.ones(len(rows), bool), codes, 2)
+    row = 5  # in a component with both classes
+    for answer in (0, 1):
+        shares = responses.label_shares(row, codes, 2, answer)
+        assert shares.sum() == pytest.approx(values[row, answer], abs=1e-9)
+
+
+def test_held_out_probabilities_match_the_wanted_shares(islands):
+    W, rows, codes = islands
+    responses = solve_responses(W, rows)
+    everything = np.ones(len(rows), bool)
+    proba = to_proba(responses, everything, codes, 2, np.array([0.7, 0.3]))
+    np.testing.assert_allclose(proba.mean(axis=0), [0.7, 0.3], atol=1e-4)
+    held = held_out_proba(responses, codes, 2, [np.arange(len(rows))])
+    np.testing.assert_allclose(held.sum(axis=1), 1)
+    one = to_proba(responses, np.arange(len(rows)) != 3, codes, 2)
+    np.testing.assert_allclose(held[3], one[rows[3]])
+
+
+def test_a_wrong_label_is_found_and_a_lonely_class_is_not_blamed():
+    held = np.array([[0.99, 0.01, 0], [0.98, 0.02, 0], [0.97, 0.03, 0], [0.99, 0.01, 0]])
+    assert contradicted(held, np.array([0, 1, 1, 2])).tolist() == [1, 2]
+
+
+def test_priors():
+    assert parse_priors("equal") == "equal"
+    assert parse_priors("a=b=0.5,c=0.5") == {"a=b": 0.5, "c": 0.5}
+    with pytest.raises(InputError, match="--priors"):
+        parse_priors("a:0.5")
+    with pytest.raises(InputError, match="differ in b"):
+        class_shares({"a": 1.0}, [0, 1], ["a", "b"])
+    with pytest.raises(InputError, match="positive"):
+        class_shares({"a": 1.0, "b": 0.0}, [0, 1], ["a", "b"])
+    np.testing.assert_allclose(class_shares("labels", [0, 0, 1], ["a", "b"]), [0.6, 0.4])
+    np.testing.assert_allclose(class_shares("equal", [0], ["a", "b"]), 0.5)
+    # There and back again.
+    P = np.random.default_rng(0).dirichlet([1, 2, 3], size=5)
+    a, b = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
+    np.testing.assert_allclose(change_shares(change_shares(P, a, b), b, a), P)
+
+
+def test_regression_weights_are_the_minimum():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    held_out = np.array([y + rng.normal(size=50), y + 0.3 * rng.normal(size=50), 0 * y])
+    first = np.full(3, 1 / 3)
+
+    def loss(w):
+        return np.mean((w @ held_out - y) ** 2) / y.var() + 0.03 * np.sum(w * np.log(w / first))
+
+    w = regression_weights(held_out, y, first)
+    for _ in range(300):
+        assert loss(w) <= loss(rng.dirichlet(np.ones(3))) + 1e-6
+
+
+def test_cv_plus_against_sorted_lists():
+    rng = np.random.default_rng(0)
+    fold, rows, values = np.arange(30) % 5, np.arange(30), rng.normal(size=30)
+    by_fold = rng.normal(size=(5, 40))
+    lower, upper = cv_plus(by_fold, fold, (rows, values), coverage=0.8)
+    residual = [abs(values[i] - by_fold[fold[i], i]) for i in range(30)]
+    for x in range(40):
+        high = sorted(by_fold[fold[i], x] + residual[i] for i in range(30))
+        low = sorted(by_fold[fold[i], x] - residual[i] for i in range(30))
+        assert upper[x] == pytest.approx(high[int(np.ceil(0.8 * 31)) - 1])
+        assert lower[x] == pytest.approx(low[int(np.floor(0.2 * 31 + 1e-9)) - 1])
+
+
+def test_cv_plus_covers_new_rows():
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(40):
+        x = rng.uniform(-1, 1, 80)
+        y = 2 * x + rng.normal(size=80)
+        fold = np.arange(40) % 8
+        fits = [np.polyfit(x[:40][fold != f], y[:40][fold != f], 1) for f in range(8)]
+        by_fold = np.array([np.polyval(fit, x) for fit in fits])
+        lower, upper = cv_plus(by_fold, fold, (np.arange(40), y[:40]), coverage=0.9)
+        inside.append(np.mean((lower <= y)[40:] & (y <= upper)[40:]))
+    assert 0.88 <= np.mean(inside) <= 0.95
+
+
+def test_too_few_labels_for_a_coverage_give_infinite_intervals():
+    lower, upper = cv_plus(np.zeros((4, 6)), np.arange(4), (np.arange(4), np.ones(4)), low=0.0)
+    assert np.isinf(upper).all() and (lower == 0).all()
