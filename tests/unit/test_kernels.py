@@ -11,18 +11,16 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-import fewfold.kernels as kernels
+import fewfold.svm.kernels as kernels
 from fewfold.exceptions import ArtifactError, InputError
-from fewfold.kernels import (
+from fewfold.pipeline.kernel_files import KernelMatrix, join_tiles, write_tile
+from fewfold.svm.kernels import (
     FeatureKernel,
-    KernelMatrix,
     blocks_of,
-    join_tiles,
     kernel_block,
     median_gamma,
     squared_distances,
     tile_bounds,
-    write_tile,
 )
 
 
@@ -137,7 +135,7 @@ def test_a_missing_or_damaged_tile(tmp_path):
 def test_tiles_outside_of_the_folder_are_refused(tmp_path):
     # A forged kernel file must not make the reader open files elsewhere.
     path = make(tmp_path / "a", features(), SETTINGS[1], np.arange(4), 1)
-    from fewfold import artifacts
+    from fewfold.pipeline import artifacts
 
     with (
         artifacts.read(path, "join_kernel") as old,
@@ -235,7 +233,7 @@ MEASURE = """
 import resource, sys
 from types import SimpleNamespace
 import numpy as np
-from fewfold import kernels
+from fewfold.svm import kernels
 kernels.BLOCK_BYTES = 8 * 2**20
 n = 12000
 X = np.random.default_rng(0).normal(size=(n, 5)).astype(np.float32)

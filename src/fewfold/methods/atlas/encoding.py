@@ -66,8 +66,8 @@ def encode_rows(out, features, atlas: dict[str, np.ndarray], *, q: int = 10) -> 
 
     Parameters
     ----------
-    out : fewfold.artifacts.Writer
-    features : fewfold.features.Features
+    out : fewfold.pipeline.artifacts.Writer
+    features : fewfold.pipeline.stage_files.Features
     atlas, q : see `encode`
     """
     write_encoding(out, features.X, atlas, q, rows=range(features.X.shape[0]))
@@ -80,7 +80,7 @@ def write_encoding(out, X, atlas: dict[str, np.ndarray], q: int = 10, rows=None,
 
     Parameters
     ----------
-    out : fewfold.artifacts.Writer
+    out : fewfold.pipeline.artifacts.Writer
     X, atlas, q, rows : see `encode`
     suffix : str
         Appended to the names of the arrays.
