@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from fewfold.exceptions import FewfoldError
+from fewfold import __version__
+from fewfold.exceptions import FewfoldError, InputError, Stopped
 from fewfold.system.plain_text import printable
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Label a whole dataset from a few labels by learning the shape of the data.",
 )
@@ -29,11 +30,27 @@ Profile = Annotated[str | None, typer.Option(help="Profile under workflow/profil
 
 
 ALL_CORES = os.cpu_count() or 1
+INTERRUPTED = 130  # what shells give a program that Ctrl-C ended
 
 
 def say(text: str) -> None:
     """Print a line; characters of a file that steer a terminal are shown, not sent to it."""
     typer.echo(printable(text))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fewfold {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+):
+    """Label a whole dataset from a few labels by learning the shape of the data."""
 
 
 def _finish(folder: Path | None, ran: int):
@@ -60,9 +77,15 @@ def run(
 
 @app.command()
 def report(configfile: ConfigFiles = None, out: Directory = None):
-    """Write the report anew from what has been computed."""
+    """Write the report again from what has been computed."""
     from fewfold.runner import run_snakemake
 
+    folder = out or Path()
+    if not (folder / "results").is_dir() or not any((folder / "results").iterdir()):
+        raise InputError(
+            f"{folder.resolve()} holds no results of a run, so there is nothing to report on. "
+            "Give the folder of a run (--out), or start one: fewfold run."
+        )
     run_snakemake(
         cores=1,
         configfiles=[f.resolve() for f in configfile or ()],
@@ -264,6 +287,12 @@ def main() -> None:
     try:
         ensure_cache()
         app()
+    except Stopped as stopped:
+        print(printable(str(stopped)), file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except FewfoldError as error:
         print(f"error: {printable(str(error))}", file=sys.stderr)
         sys.exit(1)
