@@ -188,17 +188,18 @@ def _folded(name):
 
 
 def _label_sentences(found: Target, target) -> list[str]:
-    y, classes, task = found
+    y, classes, task = found.y, found.classes, found.task
     if task == "clustering":
         return [f"No labels are used; the rows are put into {len(classes)} groups."]
     known = known_mask(y)
     share = f"{known.sum()} of {len(y)} rows have a label ({100 * known.mean():.1f} %)"
     if task == "regression":
-        return [f"The target {target!r} is a number; {share}."]
+        return [f"The target {target!r} is a number; {share}.", *found.mark_sentences()]
     counts = np.bincount(y[y >= 0], minlength=len(classes))
-    return [
+    sentence = (
         f"The target {target!r} has {len(classes)} classes ({_classes(classes, counts)}); {share}."
-    ]
+    )
+    return [sentence, *found.mark_sentences()]
 
 
 def _classes(classes, counts, most=12):

@@ -7,8 +7,12 @@ import unicodedata
 import numpy as np
 
 MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
-# Whole numbers cannot be empty in most array files, so -1 means "no label" where classes are given.
-UNLABELED_MARKS = (*MISSING_MARKS, "-1")
+# What people write for "no label" where no cell is blank: whole numbers cannot be empty in most
+# array files, and single-cell tools (scANVI) write "Unknown".
+UNLABELED_MARKS = (
+    *MISSING_MARKS, "-1", "none", "Unknown", "unknown", "UNKNOWN", "unlabeled", "Unlabeled",
+    "unlabelled", "Unlabelled",
+)  # fmt: skip
 
 
 def cell_text(value) -> str:

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fewfold.datasets.table.marks import UNLABELED_MARKS
-
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -36,8 +34,9 @@ class FileOptions:
         Tables: columns of dates or free text to turn into features.
     scale : {'none', 'auto', 'standard'}
         Tables: how number columns are scaled (`fewfold.datasets.table.plan.choose_scaling`).
-    unlabelled : sequence of str
-        Values that mean "no label" (for numbers to predict, only the empty ones do).
+    unlabelled : sequence of str, optional
+        Values that mean "no label" besides blank cells; by default see
+        `fewfold.datasets.targets.encode_target`.
     delimiter, encoding
         Text tables; see `fewfold.datasets.frames.read_frame`.
     image_shape : sequence of int, optional
@@ -57,7 +56,7 @@ class FileOptions:
     features: Sequence[str] | None = None
     expand: Sequence[str] = ()
     scale: str = "none"
-    unlabelled: Sequence[str] = UNLABELED_MARKS
+    unlabelled: Sequence[str] | None = None
     delimiter: str | None = None
     encoding: str = "utf-8"
     image_shape: Sequence[int] | None = None
