@@ -164,7 +164,7 @@ def datasets():
 
 @app.command()
 def label(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, NPZ, HDF5 or h5ad.")],
+    file: Annotated[Path, typer.Argument(help="Table, arrays or h5ad; - reads standard input.")],
     target: Annotated[str | None, typer.Option(help="The column of labels, partly empty.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder; by default FILE-labels.")] = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
@@ -182,8 +182,31 @@ def label(
     ] = True,
     ids: Annotated[str | None, typer.Option(help="The column that names the rows.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    features: Annotated[
+        list[str] | None, typer.Option(help="A column to use; others are left out then.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to use even if it looks like an id.")
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=TYPE: number, category, date, text, code, vector, id or drop."),
+    ] = None,
     expand: Annotated[
-        list[str] | None, typer.Option(help="A column of dates or texts to make features of.")
+        list[str] | None, typer.Option(help="A column of free text; as --types COLUMN=text.")
+    ] = None,
+    unlabeled: Annotated[
+        list[str] | None,
+        typer.Option(help="What means 'no label' besides blank cells; '' for nothing else."),
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign of numbers: . or , (found by default).")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates columns of text (found by default).")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="How letters of text are stored (found by default).")
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, none or standard.")] = "auto",
     abstain: Annotated[
@@ -214,7 +237,14 @@ def label(
         images=images,
         ids=ids,
         drop=drop or (),
+        features=features,
         expand=expand or (),
+        keep=keep or (),
+        types=_types(types or ()),
+        unlabelled=unlabeled,
+        decimal=decimal,
+        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        encoding=encoding,
         scale=scale,
         abstain=abstain,
         spreadsheet_safe=spreadsheet_safe,
@@ -224,6 +254,17 @@ def label(
         seed=seed,
         echo=say,
     )
+
+
+def _types(given) -> dict[str, str]:
+    """Read --types COLUMN=TYPE; a column's name may hold an equals sign."""
+    found = {}
+    for text in given:
+        name, equals, kind = text.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"--types {text}: expected COLUMN=TYPE, such as --types zip=category.")
+        found[name] = kind
+    return found
 
 
 @app.command()

@@ -106,7 +106,7 @@ def test_unseen_categories_are_zeros_and_missing_columns_are_named():
         encode_table(new.assign(size=["tall"]), plan.columns)
 
 
-def test_dates_and_free_text_are_refused_with_a_hint_or_expanded():
+def test_dates_and_free_text_become_features():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -115,14 +115,14 @@ def test_dates_and_free_text_are_refused_with_a_hint_or_expanded():
             "x": rng.normal(size=60),
         }
     )
-    with pytest.raises(InputError, match="'when' holds dates.*--drop when.*--expand when"):
-        understand_table(frame, None, drop=["said"])
-    with pytest.raises(InputError, match="'said' holds .* different texts.*--expand said"):
-        understand_table(frame, None, drop=["when"])
-    plan = choose_scaling(understand_table(frame, None, expand=["when", "said"]))
+    plan = choose_scaling(understand_table(frame, None))
+    assert [c["kind"] for c in plan.columns] == ["date", "text", "number"]
     X, names = encode_table(frame, plan.columns)
-    assert X.shape == (60, 1 + 5 + 256) and np.isfinite(X).all()
-    assert "when: decades" in names
+    assert X.shape == (60, 1 + 5 + 7) and np.isfinite(X).all()
+    assert "when: decades" in names and "said: topic 1" in names
+    assert understand_table(frame, None, expand=["when", "said"]).columns == [
+        c for c in understand_table(frame, None).columns
+    ]
 
 
 def test_a_wrong_cell_among_numbers_is_named():

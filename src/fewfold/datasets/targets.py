@@ -134,8 +134,8 @@ def encode_target(
     missing = _is_one_of(text, marks - {"-1"})
     if task == "auto":
         task = _guess_task(text[~missing])
-    if task == "classification" and unlabelled is None and _is_regression_but_for_marks(text):
-        task = "regression"
+        if task == "classification" and unlabelled is None and _is_regression_but_for_marks(text):
+            task = "regression"
     if task == "regression":
         if unlabelled is None:
             missing = _is_one_of(text, set(UNLABELED_MARKS) - {"-1"})

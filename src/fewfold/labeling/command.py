@@ -9,6 +9,7 @@ import pandas as pd
 
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
+from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
 from fewfold.pipeline import layout
@@ -32,6 +33,12 @@ def label(
     drop=(),
     features=None,
     expand=(),
+    keep=(),
+    types=None,
+    unlabelled=None,
+    decimal=None,
+    delimiter=None,
+    encoding=None,
     scale="auto",
     abstain=None,
     spreadsheet_safe=False,
@@ -45,13 +52,13 @@ def label(
 
     Parameters
     ----------
-    path : path-like
-        CSV, TSV, Parquet, NPZ, HDF5 or h5ad.
+    path : path-like or data frame
+        A file (docs/label.md lists them), "-" for standard input, or a pandas or polars frame.
     target : str, optional
         The label column (for arrays, by default ``y``); not needed with ``classes``.
     out : path-like, optional
-        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file.
-        Called again, only what changed is computed.
+        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
+        (a temporary folder for a data frame). Called again, only what changed is computed.
     task : {"auto", "classification", "regression"}
     classes : int, optional
         Use no labels and put the rows into this many groups.
@@ -61,7 +68,7 @@ def label(
         If the features are pixels, row by row. Square images are recognised without it.
     images : bool
         Whether to look for images.
-    ids, drop, features, expand, scale
+    ids, drop, features, expand, keep, types, unlabelled, decimal, delimiter, encoding, scale
         See `fewfold.datasets.table.options.FileOptions`.
     abstain : float, optional
         Leave labels empty that are less sure than this.
@@ -86,13 +93,13 @@ def label(
     """
     if abstain is not None and not 0 <= abstain <= 1:
         raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
-    path = Path(path).expanduser()
-    folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
+    path, folder = stored_input(path, out)
     check_folder(folder, path)
     check_run_directory(folder)
     intake = read_input(
-        path, target, task=task, ids=ids, drop=drop, features=features, expand=expand,
-        scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
+        path, target, task=task, ids=ids, drop=drop, features=features, expand=expand, keep=keep,
+        types=types or {}, unlabelled=unlabelled, decimal=decimal, delimiter=delimiter,
+        encoding=encoding, scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
         keep_spellings=keep_spellings,
     )  # fmt: skip
     echo(f"{path.name}:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fewfold.datasets.table.encoding import count_features
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
     FileSchema,
@@ -15,6 +16,7 @@ from fewfold.system.file_schema import (
     optional,
     record,
     text,
+    truth,
 )
 
 MOST_FEATURES = 10**7
@@ -36,12 +38,50 @@ def column_name(value, sizes) -> str | None:
     return None if is_name else "is not a name of up to 10000 characters without NUL"
 
 
-COLUMN = either(
-    record({"name": column_name, "kind": text(("number",)), **_NUMBERS}),
-    record({"name": column_name, "kind": text(("category",)),
-            "categories": list_of(column_name, 1, 1000)}),
-    record({"name": column_name, "kind": text(("date", "text"))}),
-)  # fmt: skip
+_STYLE = record({
+    "decimal": text((".", ",")), "thousands": text(("", ".", ",")),
+    "before": text(longest=10), "after": text(longest=20),
+})  # fmt: skip
+
+
+def _kind(name, required=None, more=None):
+    return record({"name": column_name, "kind": text((name,)), **(required or {})}, more)
+
+
+def _text_plan(value, sizes):
+    """Allow words with their weights and directions, as many of each as there are words."""
+    fault = _TEXT(value, sizes)
+    if fault is not None or "terms" not in value:
+        return fault
+    if not {"weights", "directions"} <= set(value):
+        return "lacks weights or directions of its terms"
+    n = len(value["terms"])
+    if len(set(value["terms"])) < n:
+        return "has a term twice"
+    lengths = {len(value["weights"]), *map(len, value["directions"])}
+    return None if lengths == {n} else f"has {n} terms, and {sorted(lengths)} weights of them"
+
+
+_TEXT = _kind("text", more={
+    "terms": list_of(column_name, 1, 500),
+    "weights": list_of(number(0, 1000), 1, 500),
+    "directions": list_of(list_of(number(-10, 10), 1, 500), 1, 32),
+})  # fmt: skip
+_KINDS = {
+    "number": _kind("number", _NUMBERS, {"written": _STYLE}),
+    "category": _kind("category", {"categories": list_of(column_name, 1, 1000)}, {"other": truth}),
+    "date": _kind("date", more={"day_first": truth, "hour": truth, "fill": number(-1e5, 9e4)}),
+    "text": _text_plan,
+    "code": _kind("code"),
+    "vector": _kind("vector", {"length": number(1, 100_000, whole=True)}),
+}
+
+
+def COLUMN(value, sizes) -> str | None:
+    """Allow the plan of one column, by its kind (fewfold.datasets.table.plan)."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return _KINDS[kind if isinstance(kind, str) and kind in _KINDS else "number"](value, sizes)
+
 
 # `fewfold label` makes no other graphs; see fewfold.diffusion.image_graph_settings.
 _SMALL = number(0, 100, whole=True)
@@ -121,7 +161,8 @@ def _agreements(found):
     yield found["n_stored"] != n, f"n_stored is {found['n_stored']}, X has {n} rows"
     columns, names, graph = found["columns"], found["feature_names"], found.get("graph")
     if columns is not None:
-        yield _width(columns) != d, f"its columns give {_width(columns)} features, X has {d}"
+        width = count_features(columns)
+        yield width != d, f"its columns give {width} features, X has {d}"
     if names is not None:
         yield len(names) != d, f"feature_names has {len(names)} entries, X has {d} columns"
     if graph is not None:
@@ -132,12 +173,6 @@ def _agreements(found):
     if found["learner"] == "svm":
         one = found["task"] == "regression" or len(set(found["targets"].tolist())) < 2
         yield one, "an SVM needs labels of two classes"
-
-
-def _width(columns) -> int:
-    """Features that a plan of columns gives, see fewfold.datasets.table.encoding."""
-    sizes = {"number": 1, "date": 5, "text": 256}
-    return sum(sizes.get(c["kind"]) or len(c["categories"]) for c in columns)
 
 
 def schema_of(task: str, learner: str, n_classes: int) -> FileSchema:

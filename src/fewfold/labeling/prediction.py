@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fewfold.datasets import frames
+from fewfold.datasets.raw_text import inner_suffix
 from fewfold.datasets.table.array_files import read_matrix
 from fewfold.datasets.table.cell_files import read_cell_file
 from fewfold.datasets.table.encoding import encode_table
@@ -15,6 +17,7 @@ from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
+from fewfold.labeling.given import STDIN, is_frame, stored_input
 from fewfold.labeling.model_file import Model
 from fewfold.labeling.sizes import check_memory
 from fewfold.labeling.words import size_words
@@ -58,8 +61,11 @@ def _read_columns(model, file, kind):
             f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
             "Parquet file with these."
         )
-    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
-    frame = frames.read_frame(file, text_columns=text)
+    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text", "code")]
+    # Numbers that were written as text: as they are, or "1.500" would be another number.
+    is_text = inner_suffix(file) in frames.TEXT_SUFFIXES
+    written = [c["name"] for c in model.columns if is_text and "written" in c]
+    frame = frames.read_frame(file, text_columns=[*text, *written])
     X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
     id_name = model.found["id_name"] or "row"
     ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
@@ -103,8 +109,8 @@ def predict(
     ----------
     model : path-like
         Written by `fewfold.labeling.label`.
-    path : path-like
-        A file with the same columns.
+    path : path-like or data frame
+        A file with the same columns; "-" for standard input; a pandas or polars frame.
     out : path-like, optional
         CSV to write.
     abstain : float, optional
@@ -124,6 +130,11 @@ def predict(
     InputError
         If columns are missing or hold something else.
     """
+    if is_frame(path) or str(path) == STDIN:
+        with tempfile.TemporaryDirectory(prefix="fewfold-") as folder:
+            stored, _ = stored_input(path, folder)
+            return predict(model, stored, out, abstain=abstain,
+                           spreadsheet_safe=spreadsheet_safe, echo=echo)  # fmt: skip
     if out is not None:
         check_output_file(out, inputs=[model, path])
     size = Path(model).stat().st_size if Path(model).is_file() else 0

@@ -36,6 +36,8 @@ def cell_text(value) -> str:
 
 def column_text(series) -> np.ndarray:
     """Return the cells of a data frame's column as stripped text, "" where they hold nothing."""
+    if series.dtype.kind in "fiub":  # 1 and 1.0 are the same class in every format
+        series = series.map(cell_text).astype("string")
     cells = series.astype("string").fillna("").str.strip()
     text = cells.to_numpy(dtype=object)
     return np.where(cells.isin(MISSING_MARKS), "", text).astype(object)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,13 @@ class FileOptions:
     drop, features : sequence of str
         Tables: columns to leave out, or the only ones to use.
     expand : sequence of str
-        Tables: columns of dates or free text to turn into features.
+        Tables: columns of free text, even if they look like categories.
+    keep : sequence of str
+        Tables: columns to use even if they look like names of the rows.
+    types : dict of column to type
+        Tables: what a column is (`fewfold.datasets.table.columns.TYPES`).
+    decimal : {'.', ','}, optional
+        Tables: the decimal sign of numbers; found from each column if not given.
     scale : {'none', 'auto', 'standard'}
         Tables: how number columns are scaled (`fewfold.datasets.table.plan.choose_scaling`).
     unlabelled : sequence of str, optional
@@ -55,10 +61,13 @@ class FileOptions:
     drop: Sequence[str] = ()
     features: Sequence[str] | None = None
     expand: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    decimal: str | None = None
     scale: str = "none"
     unlabelled: Sequence[str] | None = None
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
     image_shape: Sequence[int] | None = None
     images: bool = False
     keep_constant: bool = True

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fewfold.datasets import frames
+from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
 from fewfold.datasets.table.messages import Place
@@ -40,7 +41,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
         id_name=ids or "row",
         plan=plan,
         frame=frame,
-        sentences=plan.sentences(len(frame)),
+        sentences=[*plan.sentences(len(frame)), *_encoding_words(file, options)],
         image_shape=shape,
     )
 
@@ -61,6 +62,15 @@ def place_of(file: Path, request: Request) -> Place:
     return Place(str(file), request.command, line_of)
 
 
+def _encoding_words(file, options):
+    if options.encoding or inner_suffix(file) not in frames.TEXT_SUFFIXES:
+        return []
+    found = guess_encoding(raw_bytes(file))
+    if found == "utf-8":
+        return []
+    return [f"The letters are stored as {found}; --encoding says otherwise."]
+
+
 def row_names(series) -> list[str]:
     """Return the names of the rows as text; "" where there is none."""
     return ["" if gone else str(v) for v, gone in zip(series.tolist(), series.isna())]
@@ -75,6 +85,7 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
         file,
         text_columns=[c for c in (options.target, options.ids) if c is not None],
         only=_needed(names, options),
+        all_text=options.decimal == ",",
         **reading,
     )
     plan = understand_table(
@@ -85,6 +96,9 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
         drop=options.drop,
         features=options.features,
         expand=options.expand,
+        keep=options.keep,
+        types=options.types,
+        decimal=options.decimal,
         keep_constant=options.keep_constant,
     )
     return frame, plan
@@ -113,7 +127,8 @@ def _needed(names, options: FileOptions) -> list[str] | None:
     if options.features is None:
         return None
     special = [c for c in (options.target, options.ids) if c is not None]
-    named = {*options.features, *options.expand, *options.drop, *special}
+    wished = {*options.expand, *options.keep, *options.types}
+    named = {*options.features, *wished, *options.drop, *special}
     return [n for n in names if n in named] if named <= set(names) else None
 
 
