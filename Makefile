@@ -37,6 +37,7 @@ lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	$(BIN)/lint-imports
 
 format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .
