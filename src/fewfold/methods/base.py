@@ -82,10 +82,14 @@ class Candidate:
         One sentence for the report: what data it suits.
     max_rows : int or None
         Not considered for more rows.
+    family : str or None
+        Candidates of one family make similar mistakes, and share one first weight where
+        candidates are combined.
     """
 
     why: str
     max_rows: int | None = None
+    family: str | None = None
 
 
 @dataclass(frozen=True)
