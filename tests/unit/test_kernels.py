@@ -233,6 +233,7 @@ MEASURE = """
 import resource, sys
 from types import SimpleNamespace
 import numpy as np
+from fewfold.pipeline.kernel_files import write_tile
 from fewfold.svm import kernels
 kernels.BLOCK_BYTES = 8 * 2**20
 n = 12000
@@ -240,7 +241,7 @@ X = np.random.default_rng(0).normal(size=(n, 5)).astype(np.float32)
 data = SimpleNamespace(X=X, X_new=None)
 source = kernels.FeatureKernel(data, {}, {"type": "rbf", "gamma": 0.1})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-kernels.write_tile(sys.argv[1], source, np.arange(6000))
+write_tile(sys.argv[1], source, np.arange(6000))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
