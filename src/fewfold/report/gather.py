@@ -15,6 +15,7 @@ from fewfold.features import read_features, read_labels, read_splits
 from fewfold.maps import add_rows
 from fewfold.pipeline.layout import cost_files
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
+from fewfold.stages import read_cost
 
 _PACKAGES = (
     "fewfold",
@@ -81,7 +82,9 @@ def stage_costs(logs) -> pd.DataFrame:
     """Read what each stage took from the files beside the logs."""
     rows = []
     for path, stage, dataset, folder in cost_files(logs):
-        cost = pd.read_csv(path, sep="\t").iloc[0]
+        cost = read_cost(path)
+        if cost is None:
+            continue
         target = "/".join(filter(None, (dataset, folder))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
         rows.append((stage, target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
