@@ -2,7 +2,7 @@
 
 from snakemake.utils import min_version
 
-from fewfold import unfinished
+from fewfold.pipeline import unfinished
 
 min_version("9.10")
 

@@ -36,9 +36,9 @@ class Task:
     """The files of one dataset of a run, as the peers need them."""
 
     def __init__(self, folder):
-        from fewfold.features import read_features, read_labels, read_splits
-        from fewfold.graph.files import read_graph
-        from fewfold.protocol import evaluated_rows
+        from fewfold.pipeline.graph_files import read_graph
+        from fewfold.pipeline.protocol import evaluated_rows
+        from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 
         self.name = folder.name
         self.X = read_features(folder / "features.h5").X
@@ -145,7 +145,7 @@ def measure(task, store, only):
 
 def homes(runs):
     """Return {dataset: folder in the first run that has it}; other runs must share its draws."""
-    from fewfold.features import read_splits
+    from fewfold.pipeline.stage_files import read_splits
 
     found = {}
     for path in (path for run in runs for path in sorted(run.glob("results/*/splits.h5"))):

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy import io
 
-from fewfold.label.combination import Evidence, Task, combine, default_members, examine
-from fewfold.label.preparation import plan_columns, prepare_columns
+from fewfold.labeling.combination import Evidence, Task, combine, default_members, examine
+from fewfold.labeling.preparation import plan_columns, prepare_columns
 
 STORE = Path("results/answer")
 TABLES = (

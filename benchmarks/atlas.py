@@ -156,7 +156,7 @@ def dense_rbf(A, B, sigma):
 
 def run_all_labels(args):
     """Train on every training row of a finished run; sub-kernels one pair at a time."""
-    from fewfold.chain_files import load_inputs
+    from fewfold.pipeline.chain_files import load_inputs
 
     folder = args.folder
     files = {name: folder / f"{name}.h5" for name in ("features", "labels")}

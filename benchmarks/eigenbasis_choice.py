@@ -16,8 +16,8 @@ from fewfold.datasets import load
 from fewfold.graph.build import build_graph
 from fewfold.methods.base import ManifoldModel
 from fewfold.methods.eigenbasis.basis import compute_basis
-from fewfold.protocol import derive_seed
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.protocol import derive_seed
+from fewfold.pipeline.training import Inputs, fit_draw
 
 SETS = {
     "usps (train rows)": ("usps", {"part": "train"}, (50, 100, 500)),

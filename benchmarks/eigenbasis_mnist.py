@@ -16,11 +16,11 @@ import numpy as np
 from fewfold.datasets import load
 from fewfold.graph.build import build_graph
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.linalg.preparation import fit_preparation
 from fewfold.methods.base import ManifoldModel
 from fewfold.methods.eigenbasis.basis import compute_basis
-from fewfold.prepare import fit_preparation
-from fewfold.protocol import derive_seed
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.protocol import derive_seed
+from fewfold.pipeline.training import Inputs, fit_draw
 
 BUDGETS = (20, 50, 100, 500, 1000)
 VARIANTS = {

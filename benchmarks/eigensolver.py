@@ -24,7 +24,7 @@ KINDS = ("symmetric", "unnormalized")
 def mnist_graph(n, folder):
     from fewfold.datasets import load
     from fewfold.graph.build import build_graph
-    from fewfold.prepare import fit_preparation
+    from fewfold.linalg.preparation import fit_preparation
 
     data = load("mnist")
     X = np.asarray(data.X[~data.test_mask][:60_000], np.float32) / 255
@@ -37,8 +37,8 @@ def mnist_graph(n, folder):
 
 def measure(path, p, kind, solver):
     """Runs in a process of its own: solve, and print one line of JSON."""
-    from fewfold.graph.laplacian import laplacian
     from fewfold.linalg.eigensolver import laplacian_eigenpairs
+    from fewfold.linalg.laplacian import laplacian
 
     W = sparse.csr_array(sparse.load_npz(path))
     L = laplacian(W, kind)

@@ -20,7 +20,7 @@ from fewfold.datasets import load
 from fewfold.exceptions import FewfoldWarning
 from fewfold.graph.build import GraphSettings, build_graph
 from fewfold.methods.diffusion.estimator import image_graph_settings
-from fewfold.protocol import make_draws
+from fewfold.pipeline.protocol import make_draws
 
 FINE = {"displacement": 2, "window": 5}
 PLAIN = {"metric": "euclidean", "weights": "self_tuning", "n_neighbors": 10, "symmetrize": "union"}

@@ -97,7 +97,7 @@ def graph_input(source, n, dims, p):
 
 
 def read_graph(data):
-    from fewfold.graph.laplacian import laplacian
+    from fewfold.linalg.laplacian import laplacian
 
     n = len(data["indptr"]) - 1
     W = sparse.csr_array((data["data"], data["indices"], data["indptr"]), shape=(n, n))

@@ -23,7 +23,7 @@ from fewfold.datasets import load
 from fewfold.exceptions import FewfoldWarning
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph
 from fewfold.methods.diffusion.estimator import diffuse, extend_labels, image_graph_settings
-from fewfold.protocol import make_draws
+from fewfold.pipeline.protocol import make_draws
 from fewfold.transforms.images import affine
 
 PARTS = ("mnist", "inductive", "usps", "rotated", "coil20", "digits", "series", "rate",

@@ -13,8 +13,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fewfold.artifacts import read
-from fewfold.features import read_features, read_labels, read_splits
+from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 
 
 def main(results, target, trial=0, budget=10):

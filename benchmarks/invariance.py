@@ -22,7 +22,6 @@ from sklearn.svm import SVC
 
 from fewfold import InvariantSVC
 from fewfold.datasets import load
-from fewfold.kernels import median_gamma
 from fewfold.methods.invariance import baselines as baselines_module
 from fewfold.methods.invariance import estimator as estimator_module
 from fewfold.methods.invariance import samples as samples_module
@@ -31,6 +30,7 @@ from fewfold.methods.invariance.blocks import BlockSystem
 from fewfold.methods.invariance.deformed import BaseKernel
 from fewfold.methods.invariance.selection import PENALTIES, WIDTHS
 from fewfold.svm.folds import stratified_folds
+from fewfold.svm.kernels import median_gamma
 from fewfold.transforms import virtual_samples
 from fewfold.transforms.rotated import rotated_images
 
@@ -216,10 +216,10 @@ def kernel_stage(n_labels=100, n_trials=5, seed=0):
     import tempfile
     from pathlib import Path
 
-    from fewfold.features import Features
     from fewfold.graph.build import build_graph
-    from fewfold.graph.files import write_graph
     from fewfold.methods.invariance.kernel_stage import DeformedKernel
+    from fewfold.pipeline.graph_files import write_graph
+    from fewfold.pipeline.stage_files import Features
 
     straight, _, digit, _, _ = digits(seed)
     features = Features(straight, None, None, None, SHAPE, None)

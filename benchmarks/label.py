@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fewfold.artifacts import read
 from fewfold.datasets import load
-from fewfold.labelling.calibration import calibrate, calibration_error, fit_calibration
-from fewfold.labelling.choosing import Estimate, make_folds
-from fewfold.labelling.results import compare
-from fewfold.labelling.voting import VOTE, combine, held_out_vote
+from fewfold.labeling.calibration import calibrate, calibration_error, fit_calibration
+from fewfold.labeling.choosing import Estimate, make_folds
+from fewfold.labeling.results import compare
+from fewfold.labeling.voting import VOTE, combine, held_out_vote
+from fewfold.pipeline.artifacts import read
 
 SINGLE = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "eigenbasis", "atlas"]
 SLOW = ["mbed", "multimanifold"]
@@ -51,7 +51,7 @@ def run_single(data, y, folder, methods, image_shape, cores):
     """Error of each method of the default config on the same labels, through the workflow."""
     import yaml
 
-    from fewfold.labelling import workspace
+    from fewfold.labeling import workspace
     from fewfold.runner import run_snakemake
 
     # The same prepared files and labels; one draw that gives all labels.
@@ -84,7 +84,7 @@ def run_single(data, y, folder, methods, image_shape, cores):
 
 
 def files(args):
-    from fewfold.labelling import label
+    from fewfold.labeling import label
 
     for name in args.sets:
         data = load(name, **({"part": args.part} if args.part else {}))
@@ -145,11 +145,11 @@ def fast_candidates(X, image_shape=None):
     from functools import partial
 
     from fewfold.graph.build import build_graph
-    from fewfold.labelling import workspace
+    from fewfold.labeling import workspace
     from fewfold.methods.base import ManifoldModel
     from fewfold.methods.diffusion.estimator import image_graph_settings
     from fewfold.methods.eigenbasis.basis import compute_basis
-    from fewfold.training import Inputs, fit_draw
+    from fewfold.pipeline.training import Inputs, fit_draw
 
     diffusion, eigenbasis = partial(fit_draw, "diffusion"), partial(fit_draw, "eigenbasis")
     knn, metric_svm = partial(fit_draw, "knn"), partial(fit_draw, "metric_svm")
@@ -274,7 +274,7 @@ def advice(args):
 
 def advised_errors(data, share, draws):
     from fewfold.graph.build import build_graph
-    from fewfold.labelling.advice import rows_to_label
+    from fewfold.labeling.advice import rows_to_label
     from fewfold.methods.diffusion.estimator import diffuse
 
     X, graph = np.asarray(data.X, dtype=np.float32), build_graph(np.asarray(data.X, np.float32))

@@ -17,7 +17,7 @@ def cluster_input(n, k):
 
 
 def our_kmeans(data):
-    from fewfold.multimanifold.clustering import constrained_kmeans
+    from fewfold.methods.multimanifold.clustering import constrained_kmeans
 
     V, k, least = data["V"], int(data["k"]), int(data["least"])
     unlabelled = np.zeros(len(V), bool)
@@ -136,8 +136,8 @@ def error_of(data):
 def our_svm(data):
     from types import SimpleNamespace
 
-    from fewfold.kernels import FeatureKernel
-    from fewfold.training import Inputs, fit_draw
+    from fewfold.pipeline.training import Inputs, fit_draw
+    from fewfold.svm.kernels import FeatureKernel
 
     X, y, labeled = data["X"], data["y"], data["labeled"]
     rows = SimpleNamespace(X=X, X_new=None)
@@ -158,8 +158,8 @@ def sklearn_svm(data):
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
-    from fewfold.kernels import median_gamma
     from fewfold.svm.folds import stratified_folds
+    from fewfold.svm.kernels import median_gamma
 
     X, y, labeled = data["X"], data["y"], data["labeled"]
 
@@ -219,7 +219,7 @@ def our_atlas_kernel(data):
 def dense_kernel(data):
     from sklearn.metrics.pairwise import rbf_kernel
 
-    from fewfold.kernels import median_gamma
+    from fewfold.svm.kernels import median_gamma
 
     X = data["X"]
     gamma = median_gamma(X)

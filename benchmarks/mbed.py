@@ -35,7 +35,7 @@ from fewfold.methods.mbed.neighborhoods import (
 )
 from fewfold.methods.mbed.similarities import dissimilarities
 from fewfold.methods.mbed.starts import spectral_coordinates, start_from_labels, turn_to_labels
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.training import Inputs, fit_draw
 
 
 def say(*words):

@@ -19,14 +19,10 @@ from scipy import stats
 from sklearn.base import clone
 
 from fewfold.datasets.synthetic import GENERATORS, generate
-from fewfold.multimanifold import (
-    MultiManifoldClassifier,
-    MultiManifoldRegressor,
-    PartitionSettings,
-    partition,
-)
-from fewfold.multimanifold.adapter import make_learner
-from fewfold.multimanifold.learners import fit_parts, predict_parts
+from fewfold.methods.multimanifold.adapter import make_learner
+from fewfold.methods.multimanifold.estimators import MultiManifoldClassifier, MultiManifoldRegressor
+from fewfold.methods.multimanifold.learners import fit_parts, predict_parts
+from fewfold.methods.multimanifold.partition import PartitionSettings, partition
 
 SETS = ("dollar_sign", "surface_sphere", "density_change", "surface_helix", "martini")
 BUDGETS = (20, 40, 80, 160, 320, 640)
@@ -155,7 +151,7 @@ def from_run(args):
 
 def starts(args):
     """One draw of the dollar sign, many starts: the paper's cover and ours."""
-    from fewfold.multimanifold.partition import partitions_from_starts
+    from fewfold.methods.multimanifold.partition import partitions_from_starts
 
     print("dollar_sign, n = 20, one draw: purity of the partition from eight starts of the cover")
     data = generate("dollar_sign", n_samples=20_020, seed=1)
@@ -190,7 +186,7 @@ def flow(args):
     from scipy import sparse
     from scipy.optimize import linprog
 
-    from fewfold.flows import constrained_assignment
+    from fewfold.graph.flows import constrained_assignment
 
     n, k, bound = 20_000, 5, 2500
     rng = np.random.default_rng(0)

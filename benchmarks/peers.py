@@ -57,7 +57,7 @@ def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
     """
     import graphlearning as gl
 
-    from fewfold.graph.laplacian import components
+    from fewfold.linalg.laplacian import components
 
     if neighbors is None:
         neighbors = exact_neighbors(X, n_neighbors + 1)

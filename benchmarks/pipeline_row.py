@@ -24,7 +24,7 @@ CHANGED_ALPHA = 0.9
 
 def prepare(source, n):
     """Write rows, classes and the draws that the workflow will make from its seed."""
-    from fewfold.protocol import make_draws
+    from fewfold.pipeline.protocol import make_draws
 
     if source == "digits":
         from sklearn.datasets import load_digits

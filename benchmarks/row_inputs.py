@@ -35,7 +35,7 @@ def curved_points(n, dims, n_latent=6, n_classes=10, seed=0):
 
 def mnist_points(n, dims):
     from fewfold.datasets import load
-    from fewfold.prepare import fit_preparation
+    from fewfold.linalg.preparation import fit_preparation
 
     data = load("mnist")
     rows = np.flatnonzero(~data.test_mask)[:n]

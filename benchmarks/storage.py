@@ -21,9 +21,10 @@ TILE = """
 import sys
 from pathlib import Path
 import numpy as np
-from fewfold.artifacts import writing
-from fewfold.features import Features
-from fewfold.kernels import FeatureKernel, tile_bounds, write_tile
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.stage_files import Features
+from fewfold.pipeline.kernel_files import write_tile
+from fewfold.svm.kernels import FeatureKernel, tile_bounds
 n, tile, n_tiles, folder = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 X = np.random.default_rng(0).normal(size=(n, 100)).astype(np.float32)
 settings = {"type": "rbf", "gamma": "median"}
@@ -48,7 +49,7 @@ def kernel_stage(n, n_tiles, folder):
 
 def write_speeds(n, folder, repeats=3):
     """Interleaved, so that both see the same machine; the first round is not counted."""
-    from fewfold import artifacts
+    from fewfold.pipeline import artifacts
 
     block = np.random.default_rng(0).random((2000, n), dtype=np.float32)
     blocks = n // len(block)

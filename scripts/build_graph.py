@@ -1,8 +1,8 @@
 """Stage build_graph: neighbours to a weighted, symmetric graph."""
 
 from fewfold.graph.build import GraphSettings, graph_from_neighbors
-from fewfold.graph.files import read_neighbors, write_graph
-from fewfold.stages import stage_log
+from fewfold.pipeline.graph_files import read_neighbors, write_graph
+from fewfold.pipeline.stages import stage_log
 
 
 def main(tiles, graph, *, graph_settings, image_shape=None):

@@ -1,9 +1,9 @@
 """Stage choose_method: what the candidates said of held-out labels, to one choice."""
 
-from fewfold.artifacts import writing
-from fewfold.features import read_labels, read_splits
-from fewfold.labelling.results import choose_and_record
-from fewfold.stages import stage_log
+from fewfold.labeling.results import choose_and_record
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.stage_files import read_labels, read_splits
+from fewfold.pipeline.stages import stage_log
 
 
 def main(labels, splits, files, choice, *, methods, n_folds=None, reason=None):

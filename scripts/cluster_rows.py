@@ -1,8 +1,8 @@
 """Stage cluster_rows: the smoothest functions on the graph, to groups of rows."""
 
-from fewfold.artifacts import read, writing
-from fewfold.labelling.fitting import cluster_answer
-from fewfold.stages import stage_log
+from fewfold.labeling.fitting import cluster_answer
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.stages import stage_log
 
 
 def main(manifold, clusters, *, n_clusters, seed):

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from fewfold.artifacts import atomic_path
-from fewfold.stages import stage_log
-from fewfold.statistics import compare, summarize
+from fewfold.pipeline.artifacts import atomic_path
+from fewfold.pipeline.stages import stage_log
+from fewfold.pipeline.statistics import compare, summarize
 
 
 def main(parts, metrics, summary, comparisons):

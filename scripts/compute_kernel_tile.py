@@ -1,9 +1,10 @@
 """Stage compute_kernel_tile: some labelled rows of a kernel matrix against all rows."""
 
-from fewfold.features import read_features, read_splits
-from fewfold.kernels import tile_bounds, write_tile
 from fewfold.methods.registry import kernels
-from fewfold.stages import stage_log
+from fewfold.pipeline.kernel_files import write_tile
+from fewfold.pipeline.stage_files import read_features, read_splits
+from fewfold.pipeline.stages import stage_log
+from fewfold.svm.kernels import tile_bounds
 
 
 def main(inputs, tile_file, *, kernel, tile, n_tiles):

@@ -1,9 +1,9 @@
 """Stage draw_map: a 2-D picture of the data, without labels."""
 
-from fewfold.artifacts import writing
-from fewfold.features import read_features
-from fewfold.maps import map_rows
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.stages import stage_log
+from fewfold.report.map_positions import map_rows
 
 
 def main(features, picture, *, seed):

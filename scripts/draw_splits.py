@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from fewfold.artifacts import writing
-from fewfold.features import read_labels
-from fewfold.protocol import make_draws
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.protocol import make_draws
+from fewfold.pipeline.stage_files import read_labels
+from fewfold.pipeline.stages import stage_log
 
 
 def main(labels, splits, *, dataset, draw, labels_per_draw, trials, evaluate, protocol, seed):

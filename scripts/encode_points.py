@@ -1,10 +1,10 @@
 """Stage encode_points: every row, training and new, in the terms of a manifold model."""
 
-from fewfold.artifacts import read, writing
-from fewfold.features import read_features
 from fewfold.methods.base import load
 from fewfold.methods.registry import manifolds
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.stages import stage_log
 
 
 def main(features, manifold, points, *, kind, options):

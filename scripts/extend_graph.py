@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from fewfold.artifacts import writing
-from fewfold.features import read_features
 from fewfold.graph.build import GraphSettings, extend_graph
-from fewfold.graph.files import read_graph
-from fewfold.stages import Progress, stage_log
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.graph_files import read_graph
+from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.stages import Progress, stage_log
 
 
 def main(features, graph, extension, *, graph_settings, image_shape=None):

@@ -1,9 +1,9 @@
 """Stage fetch_dataset: a source (published files, a generator, the user's file) to raw.h5."""
 
-from fewfold.artifacts import writing
 from fewfold.datasets import load
-from fewfold.file_digests import check_unchanged
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.file_digests import check_unchanged
+from fewfold.pipeline.stages import stage_log
 
 OPTIONAL = ("classes", "test_mask", "label_splits", "feature_names", "ids", "groups")
 

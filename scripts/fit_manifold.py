@@ -1,10 +1,10 @@
 """Stage fit_manifold: the shape of the data, learnt without labels."""
 
-from fewfold.artifacts import writing
-from fewfold.features import read_features
-from fewfold.graph.files import read_graph
 from fewfold.methods.registry import manifolds
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.graph_files import read_graph
+from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.stages import stage_log
 
 
 def main(features, graph, manifold, *, kind, options, seed):

@@ -1,7 +1,7 @@
 """Stage join_kernel: row tiles as one virtual matrix."""
 
-from fewfold.kernels import join_tiles
-from fewfold.stages import stage_log
+from fewfold.pipeline.kernel_files import join_tiles
+from fewfold.pipeline.stages import stage_log
 
 
 def main(tiles, kernel, *, settings):

@@ -1,8 +1,8 @@
 """Stage label_rows: the chosen method, all labels, to a label for each row."""
 
-from fewfold.artifacts import read, writing
-from fewfold.labelling.fitting import fit_answer
-from fewfold.stages import stage_log
+from fewfold.labeling.fitting import fit_answer
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.stages import stage_log
 
 
 def main(choice, files, answer, *, methods, seed):

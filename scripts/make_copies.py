@@ -1,8 +1,8 @@
 """Stage make_copies: transformed copies of every row that some draw labels."""
 
-from fewfold.features import read_features, read_splits
-from fewfold.stages import stage_log
-from fewfold.transforms.stage import rows_by_draw, write_copies
+from fewfold.pipeline.copies_files import rows_by_draw, write_copies
+from fewfold.pipeline.stage_files import read_features, read_splits
+from fewfold.pipeline.stages import stage_log
 
 
 def main(features, splits, copies, *, transform):

@@ -2,11 +2,11 @@
 
 import json
 
-from fewfold.artifacts import atomic_path
-from fewfold.labelling.finishing import Material, advise, finish
-from fewfold.labelling.report_page import render_answer
-from fewfold.plain_text import guarded_table
-from fewfold.stages import stage_log
+from fewfold.labeling.finishing import Material, advise, finish
+from fewfold.labeling.report_page import render_answer
+from fewfold.pipeline.artifacts import atomic_path
+from fewfold.pipeline.stages import stage_log
+from fewfold.system.plain_text import guarded_table
 
 
 def main(files, outputs, *, abstain, spreadsheet_safe, config):

@@ -1,9 +1,9 @@
 """Stage make_report: tables, predictions and pictures to one HTML file."""
 
-from fewfold.artifacts import atomic_path
+from fewfold.pipeline.artifacts import atomic_path
+from fewfold.pipeline.stages import stage_log
 from fewfold.report.gather import gather
 from fewfold.report.page import render
-from fewfold.stages import stage_log
 
 
 def main(tables, datasets, page, *, config, skipped, edges, logs):

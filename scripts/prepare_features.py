@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fewfold.artifacts import read, writing
+from fewfold.linalg.preparation import check_finite, count_oddities, fit_preparation, warn_oddities
 from fewfold.pipeline import layout
-from fewfold.prepare import check_finite, count_oddities, fit_preparation, warn_oddities
-from fewfold.protocol import held_out_mask
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.protocol import held_out_mask
+from fewfold.pipeline.stages import stage_log
 
 
 def main(raw, features, *, scale, divide_by, pca, protocol, holdout, seed):

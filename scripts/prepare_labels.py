@@ -1,9 +1,9 @@
 """Stage prepare_labels: the truth about the rows, apart from the features."""
 
-from fewfold.artifacts import read, writing
 from fewfold.pipeline import layout
-from fewfold.protocol import held_out_mask
-from fewfold.stages import stage_log
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.protocol import held_out_mask
+from fewfold.pipeline.stages import stage_log
 
 
 def main(raw, labels, *, protocol, holdout, seed):

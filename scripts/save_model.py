@@ -1,7 +1,7 @@
 """Stage save_model: what is needed to label new rows, as one file."""
 
-from fewfold.labelling.finishing import Material, write_model
-from fewfold.stages import stage_log
+from fewfold.labeling.finishing import Material, write_model
+from fewfold.pipeline.stages import stage_log
 
 
 def main(files, model, *, learners):

@@ -1,10 +1,10 @@
 """Stage search_neighbors: the nearest rows of one tile of rows."""
 
-from fewfold.features import read_features
 from fewfold.graph.build import GraphSettings, find_neighbors
-from fewfold.graph.files import write_neighbors
-from fewfold.kernels import tile_bounds
-from fewfold.stages import Progress, stage_log
+from fewfold.pipeline.graph_files import write_neighbors
+from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.stages import Progress, stage_log
+from fewfold.svm.kernels import tile_bounds
 
 
 def main(features, neighbors, *, search, tile, n_tiles):

@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from fewfold.artifacts import writing
-from fewfold.cells import confidence, metric_row, run_cells, write_metrics
-from fewfold.chain_files import load_inputs
-from fewfold.features import read_splits
 from fewfold.methods.registry import methods
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.cells import confidence, metric_row, run_cells, write_metrics
+from fewfold.pipeline.chain_files import load_inputs
+from fewfold.pipeline.stage_files import read_splits
+from fewfold.pipeline.stages import Progress, stage_log
+from fewfold.pipeline.training import fit_draw, pictures
 from fewfold.report.pictures import add_figures
-from fewfold.stages import Progress, stage_log
-from fewfold.training import fit_draw, pictures
 
 
 def main(

@@ -86,7 +86,7 @@ def make_stage_files(folder):
 
 
 def _make_answer(folder, files):
-    from fewfold.artifacts import writing
+    from fewfold.pipeline.artifacts import writing
 
     chain = {k: files[k] for k in (*CHAIN, "graph", "extension")}
     for name in ("predictions", "others"):
@@ -125,9 +125,9 @@ def use(kind, path, files):
 
 
 def _train(kind, files):
-    from fewfold.chain_files import load_inputs
-    from fewfold.features import read_splits
-    from fewfold.training import fit_draw
+    from fewfold.pipeline.chain_files import load_inputs
+    from fewfold.pipeline.stage_files import read_splits
+    from fewfold.pipeline.training import fit_draw
 
     learner = USED_BY[kind]
     extra, settings = METHODS[learner]
@@ -153,7 +153,7 @@ def _use_raw(path, files):
     held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
     out = path.with_name("made.h5")
     stage("prepare_features", path, out, scale="divide", divide_by=16.0, pca=None, **held)
-    from fewfold.features import read_features, read_labels
+    from fewfold.pipeline.stage_files import read_features, read_labels
 
     X = read_features(out).X
     assert np.isfinite(X.data if hasattr(X, "tocsr") else X).all()
@@ -163,7 +163,7 @@ def _use_raw(path, files):
 
 def _use_neighbors(path, files):
     from fewfold.graph.build import GraphSettings, graph_from_neighbors
-    from fewfold.graph.files import read_neighbors
+    from fewfold.pipeline.graph_files import read_neighbors
 
     found = read_neighbors([path])
     W = graph_from_neighbors(found, GraphSettings(n_neighbors=5)).W
@@ -171,7 +171,7 @@ def _use_neighbors(path, files):
 
 
 def _use_tile(path, files):
-    from fewfold.kernels import KernelMatrix, join_tiles
+    from fewfold.pipeline.kernel_files import KernelMatrix, join_tiles
 
     out = path.with_name("made.h5")
     join_tiles(out, [path], settings={})
@@ -181,8 +181,8 @@ def _use_tile(path, files):
 
 
 def _use_predictions(path, files):
-    from fewfold.features import read_labels, read_splits
-    from fewfold.labelling.results import compare, gather_held_out
+    from fewfold.labeling.results import compare, gather_held_out
+    from fewfold.pipeline.stage_files import read_labels, read_splits
     from fewfold.report.gather import _predictions
 
     truth = read_labels(files["labels"])
@@ -201,7 +201,7 @@ def _use_choice(path, files):
 
 
 def _use_answer(path, files):
-    from fewfold.labelling.finishing import Material, advise, finish
+    from fewfold.labeling.finishing import Material, advise, finish
 
     names = ("answer", "table", "features", "labels", "graph")
     material = Material.read({k: files[k] for k in names} | {"picture": files["map"]})

@@ -121,7 +121,7 @@ def use_table(kind, path):
 
         assert np.isfinite(estimate(plan_of([path])).cpu_s)
         return
-    from fewfold.labelling.intake import read_input
+    from fewfold.labeling.intake import read_input
 
     if kind in ("sparse.npz", "rows.npy", "matrix.mtx"):
         found = read_input(path, n_clusters=2)

@@ -5,7 +5,7 @@ import json
 import h5py
 import numpy as np
 
-from fewfold import artifacts
+from fewfold.pipeline import artifacts
 
 
 def change_file(path, *, notes=None, arrays=None, settings=None, attributes=None, remove=()):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from fewfold.artifacts import read, writing
+from fewfold.pipeline.artifacts import read, writing
 
 STAGE = "demo"
 

@@ -64,7 +64,7 @@ def use_file(kind, path, files):
 
 
 def _use_model(path):
-    from fewfold.labelling.model_file import Model
+    from fewfold.labeling.model_file import Model
 
     model = Model.load(path)
     said = model.predict(np.zeros((3, model.n_features), np.float32))

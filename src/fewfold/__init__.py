@@ -15,10 +15,10 @@ _PUBLIC = {
     "EigenbasisClassifier": "fewfold.methods.eigenbasis.estimator",
     "InvariantSVC": "fewfold.methods.invariance.estimator",
     "MbedClassifier": "fewfold.methods.mbed.estimator",
-    "LabeledKFold": "fewfold.model_selection",
-    "MultiManifoldClassifier": "fewfold.multimanifold",
-    "MultiManifoldRegressor": "fewfold.multimanifold",
-    "labeled_accuracy": "fewfold.model_selection",
+    "LabeledKFold": "fewfold.methods.model_selection",
+    "MultiManifoldClassifier": "fewfold.methods.multimanifold.estimators",
+    "MultiManifoldRegressor": "fewfold.methods.multimanifold.estimators",
+    "labeled_accuracy": "fewfold.methods.model_selection",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

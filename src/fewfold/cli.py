@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fewfold.exceptions import FewfoldError
-from fewfold.plain_text import printable
+from fewfold.system.plain_text import printable
 
 app = typer.Typer(
     add_completion=False,
@@ -178,7 +178,7 @@ def label(
     seed: Annotated[int, typer.Option(help="Everything random derives from it.", min=0)] = 0,
 ):
     """Fill in a mostly empty column: labels for all rows, a report, a model file."""
-    from fewfold.labelling import label as label_file
+    from fewfold.labeling import label as label_file
 
     label_file(
         file,
@@ -217,7 +217,7 @@ def predict(
     ] = False,
 ):
     """Label the rows of a new file with a model file."""
-    from fewfold.labelling import predict as predict_file
+    from fewfold.labeling import predict as predict_file
 
     predict_file(model, file, out, abstain=abstain, spreadsheet_safe=spreadsheet_safe, echo=say)
 
@@ -257,8 +257,8 @@ def doctor(
 
 def main() -> None:
     """Run the command line; a fewfold error is one sentence, not a traceback."""
-    from fewfold.caches import ensure_cache
-    from fewfold.stopping import unignore_signals
+    from fewfold.system.caches import ensure_cache
+    from fewfold.system.stopping import unignore_signals
 
     unignore_signals()
     try:

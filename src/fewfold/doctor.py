@@ -79,7 +79,7 @@ def check_packages() -> list[Finding]:
 def check_checkout() -> Finding:
     """Find the workflow's files."""
     from fewfold.exceptions import FewfoldError
-    from fewfold.runner import project_root
+    from fewfold.system.location import project_root
 
     try:
         return Finding("ok", "workflow", str(project_root()))
@@ -128,7 +128,7 @@ def check_disk(folder: Path) -> Finding:
 
 def check_home() -> Finding:
     """Look whether there is a folder for caches (compiled code, Snakemake's sources)."""
-    from fewfold.caches import cache_home, ensure_cache
+    from fewfold.system.caches import cache_home, ensure_cache
 
     private = ensure_cache()
     if private is None:
@@ -142,7 +142,7 @@ def check_home() -> Finding:
 def check_compiled() -> Finding:
     """Look whether numba finds a place for compiled code: without one it does not even start."""
     try:
-        from fewfold.compiled import njit, numba
+        from fewfold.system.compiled import njit, numba
 
         njit(cache=True)(_probe)
     except (ImportError, RuntimeError, OSError) as error:

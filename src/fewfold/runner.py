@@ -13,11 +13,12 @@ from pathlib import Path
 
 from fewfold.config.reading import read_config
 from fewfold.exceptions import ConfigError, RunFailed
-from fewfold.outputs import RUN_OUTPUTS, refuse_overwriting, run_directory
-from fewfold.run_folder import clear_stale_locks, only_run, remove_dead_parts, set_aside
-from fewfold.stages import read_notes
-from fewfold.stopping import CLUSTER_GRACE_S, GRACE_S, MARK, heeding_signals, new_mark, stop
-from fewfold.unfinished import missing_outputs
+from fewfold.pipeline.stages import read_notes
+from fewfold.pipeline.unfinished import missing_outputs
+from fewfold.system.location import project_root
+from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting, run_directory
+from fewfold.system.run_folder import clear_stale_locks, only_run, remove_dead_parts, set_aside
+from fewfold.system.stopping import CLUSTER_GRACE_S, GRACE_S, MARK, heeding_signals, new_mark, stop
 
 _STEPS = re.compile(r"^(\d+) of (\d+) steps")
 _MESSAGE = re.compile(r"^Job \d+: (.*)")
@@ -31,19 +32,6 @@ _HEADING = re.compile(r"^\w+(Error|Exception)( in (rule|file|line) .*)?:$")
 _ONLY_THAT = "At least one job did not complete successfully."
 _DISK_FULL = "No space left on device"
 _TOTAL = re.compile(r"^total\s+(\d+)")
-
-
-def project_root() -> Path:
-    """Return the checkout that holds the Snakefile: here, above, or where fewfold lives."""
-    here = Path.cwd().resolve()
-    package = Path(__file__).resolve()
-    for folder in (here, *here.parents, *package.parents):
-        if (folder / "Snakefile").exists() and (folder / "workflow/schemas").is_dir():
-            return folder
-    raise ConfigError(
-        "No fewfold checkout found here, above here, or around the installed package. "
-        "Clone the repository and install it with 'make install'."
-    )
 
 
 def snakemake_command(
@@ -152,7 +140,7 @@ def run_snakemake(*, directory=None, echo=print, **options) -> int:
 
 
 def run_locked(folder: Path, stale: int, *, echo=print, **options) -> int:
-    """Run the workflow in a folder whose lock (`fewfold.run_folder.only_run`) is held.
+    """Run the workflow in a folder whose lock (`fewfold.system.run_folder.only_run`) is held.
 
     Parameters
     ----------

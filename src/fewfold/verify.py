@@ -14,9 +14,8 @@ from pathlib import Path
 
 import h5py
 
-from fewfold import artifacts
 from fewfold.exceptions import ArtifactError, InputError
-from fewfold.pipeline import layout
+from fewfold.pipeline import artifacts, layout
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 _IGNORED = (".snakemake", "logs", ".venv", ".git")  # of Snakemake and others: no digests
@@ -95,7 +94,7 @@ def _verify_stage_file(path, stage):
         with artifacts.read(path, stage or found) as file:
             file.check()
         if (stage or found) == "join_kernel" and stage:  # in a cache it has no tiles beside it
-            from fewfold.kernels import KernelMatrix
+            from fewfold.pipeline.kernel_files import KernelMatrix
 
             KernelMatrix(path)
     except ArtifactError as error:
@@ -143,7 +142,7 @@ def _verify_dataset(path, wanted):
 
 def _copied_answers(folder):
     """What a labeling run copied to the top of its folder: {path: digests}."""
-    from fewfold.labelling.publishing import published
+    from fewfold.labeling.publishing import published
 
     return {folder / name: digests for name, digests in published(folder).items()}
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fewfold.features import Features, Labels
 from fewfold.graph.build import build_graph
-from fewfold.labelling.finishing import Material
-from fewfold.labelling.results import answer_classes
+from fewfold.labeling.finishing import Material
+from fewfold.labeling.results import answer_classes
 from fewfold.methods.diffusion.estimator import diffuse
+from fewfold.pipeline.stage_files import Features, Labels
 
 HOSTILE = "</script><b>x</b>"
 

@@ -11,9 +11,9 @@ import pytest
 from scipy import sparse
 
 from _stage_files import STAGE, everything, write_small
-from fewfold import artifacts
-from fewfold.artifacts import atomic_path, content_digest, read, writing
 from fewfold.exceptions import ArtifactError
+from fewfold.pipeline import artifacts
+from fewfold.pipeline.artifacts import atomic_path, content_digest, read, writing
 
 # --- round trips ---------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ def test_objects_are_never_written(tmp_path, value):
 
 FILL_DISK = """
 import sys, numpy as np
-from fewfold.artifacts import writing, atomic_path
+from fewfold.pipeline.artifacts import writing, atomic_path
 from fewfold.exceptions import ArtifactError
 path, how = sys.argv[1:]
 try:

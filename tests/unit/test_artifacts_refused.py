@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from _stage_files import STAGE, everything, write_small
-from fewfold import artifacts
-from fewfold.artifacts import content_digest, read
 from fewfold.exceptions import ArtifactError
+from fewfold.pipeline import artifacts
+from fewfold.pipeline.artifacts import content_digest, read
 
 
 def test_missing(tmp_path):

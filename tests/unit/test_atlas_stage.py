@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from fewfold.artifacts import read, writing
 from fewfold.exceptions import InputError
-from fewfold.features import Features
 from fewfold.graph.build import build_graph
 from fewfold.graph.neighbors import nearest_neighbors
 from fewfold.methods.atlas import encoding
@@ -16,6 +14,8 @@ from fewfold.methods.atlas.fitting import fit_atlas
 from fewfold.methods.atlas.kernel_stage import AtlasKernel
 from fewfold.methods.atlas.kernels import atlas_kernel_rows
 from fewfold.methods.atlas.stage import fit_manifold
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.stage_files import Features
 
 
 @pytest.fixture(scope="module")

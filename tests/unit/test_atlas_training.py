@@ -11,7 +11,7 @@ from fewfold.methods.atlas.fitting import fit_atlas
 from fewfold.methods.atlas.model import Atlas
 from fewfold.methods.base import ManifoldModel
 from fewfold.methods.registry import methods
-from fewfold.training import Inputs, fit_draw, pictures
+from fewfold.pipeline.training import Inputs, fit_draw, pictures
 
 OPTIONS = {"n_classes": 4, "seed": 5, "settings": {}}
 

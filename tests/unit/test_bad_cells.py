@@ -7,8 +7,8 @@ import pytest
 
 from fewfold.datasets import load
 from fewfold.exceptions import InputError
-from fewfold.labelling.intake import read_input
-from fewfold.prepare import check_finite
+from fewfold.labeling.intake import read_input
+from fewfold.linalg.preparation import check_finite
 
 
 def both(path, target="label"):

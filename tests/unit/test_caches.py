@@ -18,7 +18,7 @@ compiled = []
 for module in pkgutil.walk_packages(fewfold.__path__, "fewfold."):
     source = module.module_finder.find_spec(module.name).origin
     text = open(source).read()
-    if "fewfold.compiled import" in text and "njit(" in text:
+    if "fewfold.system.compiled import" in text and "njit(" in text:
         importlib.import_module(module.name)
         compiled.append(module.name)
 print(len(compiled), os.environ["XDG_CACHE_HOME"])
@@ -84,7 +84,7 @@ def test_label_works(project, tmp_path):
 
 
 def test_a_user_with_a_home_keeps_it(tmp_path, monkeypatch):
-    from fewfold.caches import ensure_cache
+    from fewfold.system.caches import ensure_cache
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
     assert ensure_cache() is None

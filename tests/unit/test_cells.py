@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewfold.cells import METRIC_COLUMNS, confidence, failed_outcome, run_cells, score
 from fewfold.exceptions import ConvergenceError
-from fewfold.features import Splits
-from fewfold.protocol import derive_seed
-from fewfold.training import Inputs, Outcome
+from fewfold.pipeline.cells import METRIC_COLUMNS, confidence, failed_outcome, run_cells, score
+from fewfold.pipeline.protocol import derive_seed
+from fewfold.pipeline.stage_files import Splits
+from fewfold.pipeline.training import Inputs, Outcome
 
 ORDER = np.array([[0, 3, 4], [5, 1, 2]])
 SPLITS = Splits(ORDER, [1, 3], "unlabeled", "transductive", 7)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_wine
 
-from fewfold.label.combination import Task, combine, default_members, examine
+from fewfold.labeling.combination import Task, combine, default_members, examine
 
 FAST = (
     "extra trees",

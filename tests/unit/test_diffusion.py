@@ -21,7 +21,7 @@ from fewfold.methods.diffusion.spreading import (
     propagation_scores,
     spreading_scores,
 )
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.training import Inputs, fit_draw
 
 METHODS = ["poisson", "spreading", "propagation"]
 
@@ -346,7 +346,7 @@ def test_scikit_learn_conventions(method):
 @pytest.mark.realdata
 def test_usps_from_ten_labels_per_class():
     from fewfold.datasets import load
-    from fewfold.protocol import make_draws
+    from fewfold.pipeline.protocol import make_draws
 
     data = load("usps")
     options = {"metric_options": {"fine": {"displacement": 2, "window": 5}, "recall_sample": 0}}

@@ -13,6 +13,7 @@ from fewfold.datasets import load
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import build_graph, extend_graph
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.linalg.preparation import fit_preparation
 from fewfold.methods.base import ManifoldModel
 from fewfold.methods.eigenbasis.basis import compute_basis
 from fewfold.methods.eigenbasis.estimator import EigenbasisClassifier, EigenbasisModel
@@ -24,9 +25,8 @@ from fewfold.methods.eigenbasis.regression import (
     signed_targets,
     vector_count,
 )
-from fewfold.prepare import fit_preparation
+from fewfold.pipeline.training import Inputs, fit_draw
 from fewfold.svm.probability import decisions_to_proba
-from fewfold.training import Inputs, fit_draw
 
 
 def moons(n=400, seed=0, labels=20):

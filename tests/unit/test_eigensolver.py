@@ -6,10 +6,10 @@ from scipy import sparse
 
 from fewfold.exceptions import ConvergenceError, InputError
 from fewfold.graph.build import build_graph
-from fewfold.graph.laplacian import components, laplacian
 from fewfold.linalg import eigensolver
 from fewfold.linalg._chebyshev import BlockOperator, spectrum_sketch
 from fewfold.linalg.eigensolver import laplacian_eigenpairs, smallest_eigenpairs
+from fewfold.linalg.laplacian import components, laplacian
 
 
 def ring(n):

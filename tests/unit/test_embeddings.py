@@ -9,10 +9,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from fewfold.artifacts import read, writing
 from fewfold.exceptions import InputError
-from fewfold.features import Features
-from fewfold.kernels import median_gamma
 from fewfold.methods.base import ManifoldModel
 from fewfold.methods.baselines import feature_svm
 from fewfold.methods.baselines.feature_svm import FeatureSVC
@@ -20,7 +17,10 @@ from fewfold.methods.embedding import maps
 from fewfold.methods.embedding.estimator import EmbeddedClassifier
 from fewfold.methods.embedding.maps import embed, place_rows
 from fewfold.methods.embedding.stage import encode_rows, fit_manifold
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.stage_files import Features
+from fewfold.pipeline.training import Inputs, fit_draw
+from fewfold.svm.kernels import median_gamma
 
 DIGITS = load_digits()
 KEEP = np.flatnonzero(DIGITS.target < 4)[:400]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewfold import artifacts
 from fewfold.exceptions import ArtifactError
-from fewfold.features import read_features, read_labels, read_splits
+from fewfold.pipeline import artifacts
+from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 
 
 def test_features(tmp_path):

@@ -12,9 +12,9 @@ import fewfold
 from _resealed import change_file
 from fewfold.exceptions import FewfoldError
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph, find_neighbors
-from fewfold.graph.files import read_graph, write_graph
-from fewfold.labelling.finishing import write_model
-from fewfold.labelling.model_file import Model
+from fewfold.labeling.finishing import write_model
+from fewfold.labeling.model_file import Model
+from fewfold.pipeline.graph_files import read_graph, write_graph
 from fewfold.transforms.metrics import get_metric
 
 SOURCE = Path(fewfold.__file__).parent

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import InputError
-from fewfold.flows import minimum_cut
+from fewfold.graph.flows import minimum_cut
 
 
 def cut_cost(side, source, sink, tails, heads, capacities):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import InputError
-from fewfold.flows import constrained_assignment
+from fewfold.graph.flows import constrained_assignment
 
 
 def total(costs, part):

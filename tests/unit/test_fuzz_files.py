@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from fewfold.datasets import describe, load
 from fewfold.exceptions import FewfoldError, FewfoldWarning
-from fewfold.labelling.intake import read_input
-from fewfold.prepare import check_finite, fit_preparation
+from fewfold.labeling.intake import read_input
+from fewfold.linalg.preparation import check_finite, fit_preparation
 
 CASES = int(os.environ.get("FEWFOLD_FUZZ", "150"))
 COUNTS = {"read": 0, "refused": 0}

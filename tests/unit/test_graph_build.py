@@ -17,7 +17,6 @@ from fewfold.graph.build import (
     find_neighbors,
     graph_from_neighbors,
 )
-from fewfold.graph.files import read_graph, read_neighbors, write_graph, write_neighbors
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 from fewfold.graph.weights import (
     SYMMETRIES,
@@ -28,6 +27,7 @@ from fewfold.graph.weights import (
     local_scales,
     symmetrize,
 )
+from fewfold.pipeline.graph_files import read_graph, read_neighbors, write_graph, write_neighbors
 
 
 @pytest.fixture(scope="module")

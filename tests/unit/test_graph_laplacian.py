@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.graph.laplacian import LAPLACIANS, components, degrees, laplacian
+from fewfold.linalg.laplacian import LAPLACIANS, components, degrees, laplacian
 
 
 def path_graph(n):

@@ -13,7 +13,7 @@ from fewfold import InvariantSVC
 from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph, extend_graph
 from fewfold.methods.invariance.baselines import AllVirtualSVC, VirtualSupportVectorSVC
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.training import Inputs, fit_draw
 from fewfold.transforms import virtual_samples
 from fewfold.transforms.rotated import rotated_images
 

@@ -7,7 +7,7 @@ from fewfold import InvariantSVC
 from fewfold.methods.invariance import figures
 from fewfold.methods.invariance.samples import default_transform
 from fewfold.methods.registry import methods
-from fewfold.training import Inputs, fit_draw, pictures
+from fewfold.pipeline.training import Inputs, fit_draw, pictures
 from fewfold.transforms import get_transform
 
 

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import ConfigError, InputError
-from fewfold.features import Features
 from fewfold.graph.build import build_graph
-from fewfold.graph.files import write_graph
-from fewfold.graph.laplacian import degrees, laplacian
-from fewfold.kernels import FeatureKernel, KernelMatrix, join_tiles, kernel_block, write_tile
+from fewfold.linalg.laplacian import degrees, laplacian
 from fewfold.methods.invariance import kernel_stage as stage
 from fewfold.methods.invariance.deformed import deformed_kernel
 from fewfold.methods.invariance.kernel_stage import DeformedKernel
+from fewfold.pipeline.graph_files import write_graph
+from fewfold.pipeline.kernel_files import KernelMatrix, join_tiles, write_tile
+from fewfold.pipeline.stage_files import Features
+from fewfold.svm.kernels import FeatureKernel, kernel_block
 
 
 @pytest.fixture

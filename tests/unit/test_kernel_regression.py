@@ -6,13 +6,13 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fewfold.exceptions import InputError
-from fewfold.kernel_regression import (
+from fewfold.linalg.distances import nearest_squared, squared_distances
+from fewfold.methods.baselines.kernel_regression import (
     KernelRegressor,
     bandwidth_grid,
     choose_bandwidth,
     nadaraya_watson,
 )
-from fewfold.linalg.distances import nearest_squared, squared_distances
 
 
 @parametrize_with_checks([KernelRegressor()])

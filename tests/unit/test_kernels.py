@@ -11,18 +11,16 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-import fewfold.kernels as kernels
+import fewfold.svm.kernels as kernels
 from fewfold.exceptions import ArtifactError, InputError
-from fewfold.kernels import (
+from fewfold.pipeline.kernel_files import KernelMatrix, join_tiles, write_tile
+from fewfold.svm.kernels import (
     FeatureKernel,
-    KernelMatrix,
     blocks_of,
-    join_tiles,
     kernel_block,
     median_gamma,
     squared_distances,
     tile_bounds,
-    write_tile,
 )
 
 
@@ -137,7 +135,7 @@ def test_a_missing_or_damaged_tile(tmp_path):
 def test_tiles_outside_of_the_folder_are_refused(tmp_path):
     # A forged kernel file must not make the reader open files elsewhere.
     path = make(tmp_path / "a", features(), SETTINGS[1], np.arange(4), 1)
-    from fewfold import artifacts
+    from fewfold.pipeline import artifacts
 
     with (
         artifacts.read(path, "join_kernel") as old,
@@ -205,7 +203,9 @@ def test_squared_distances(kind):
     wrap = sparse.csr_array if kind == "sparse" else np.asarray
     found = squared_distances(wrap(A), wrap(B))
     np.testing.assert_allclose(found, cdist(A, B, "sqeuclidean"), rtol=1e-5, atol=1e-5)
-    assert found.dtype == np.float32
+    assert found.dtype == np.float64
+    A, B = A.astype(np.float32), B.astype(np.float32)
+    assert squared_distances(wrap(A), wrap(B)).dtype == np.float32
     assert (squared_distances(wrap(A), wrap(A)).diagonal() < 1e-5).all()
     assert (squared_distances(wrap(A), wrap(A)) >= 0).all()
 
@@ -235,14 +235,15 @@ MEASURE = """
 import resource, sys
 from types import SimpleNamespace
 import numpy as np
-from fewfold import kernels
+from fewfold.pipeline import kernel_files
+from fewfold.svm import kernels
 kernels.BLOCK_BYTES = 8 * 2**20
 n = 12000
 X = np.random.default_rng(0).normal(size=(n, 5)).astype(np.float32)
 data = SimpleNamespace(X=X, X_new=None)
 source = kernels.FeatureKernel(data, {}, {"type": "rbf", "gamma": 0.1})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-kernels.write_tile(sys.argv[1], source, np.arange(6000))
+kernel_files.write_tile(sys.argv[1], source, np.arange(6000))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from fewfold.labelling import warnings_
-from fewfold.labelling.advice import crowding, rows_to_label
-from fewfold.labelling.calibration import calibrate, calibration_error, fit_calibration
-from fewfold.labelling.choosing import (
+from fewfold.labeling import warnings_
+from fewfold.labeling.advice import crowding, rows_to_label
+from fewfold.labeling.calibration import calibrate, calibration_error, fit_calibration
+from fewfold.labeling.choosing import (
     error_interval,
     estimate,
     expected_loss,
@@ -16,8 +16,8 @@ from fewfold.labelling.choosing import (
     pick,
     too_few,
 )
-from fewfold.labelling.results import compare
-from fewfold.labelling.voting import combine, held_out_vote
+from fewfold.labeling.results import compare
+from fewfold.labeling.voting import combine, held_out_vote
 
 
 def labels(counts, n=500, seed=0):

@@ -8,13 +8,13 @@ from _labelling_material import material
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from fewfold.artifacts import writing
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.graph.build import build_graph
-from fewfold.labelling.finishing import write_model
-from fewfold.labelling.fitting import cluster_answer, fill_unknown
-from fewfold.labelling.model_file import Model, save_model
+from fewfold.labeling.finishing import write_model
+from fewfold.labeling.fitting import cluster_answer, fill_unknown
+from fewfold.labeling.model_file import Model, save_model
 from fewfold.methods.diffusion.estimator import diffuse, image_graph_settings
+from fewfold.pipeline.artifacts import writing
 
 
 def saved(tmp_path, learner="diffusion", details=None):

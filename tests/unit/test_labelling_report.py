@@ -7,10 +7,10 @@ import pytest
 from _labelling_material import HOSTILE, material
 
 from _report_chromium import Page
-from fewfold.labelling.finishing import advise, finish
-from fewfold.labelling.report_page import SHOWN, class_rows, make_view, render_answer, row_facts
-from fewfold.labelling.warnings_ import OFF
-from fewfold.maps import add_rows
+from fewfold.labeling.finishing import advise, finish
+from fewfold.labeling.report_page import SHOWN, class_rows, make_view, render_answer, row_facts
+from fewfold.labeling.warnings_ import OFF
+from fewfold.report.map_positions import add_rows
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from fewfold.datasets.table.images import guess_image_shape
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.plan import choose_scaling, understand_table
 from fewfold.exceptions import InputError
-from fewfold.labelling import label
-from fewfold.labelling.intake import check_spellings, read_input
-from fewfold.labelling.sizes import check_memory, check_rows, count_rows
+from fewfold.labeling import label
+from fewfold.labeling.intake import check_spellings, read_input
+from fewfold.labeling.sizes import check_memory, check_rows, count_rows
 
 
 def flowers(n=40, seed=0):
@@ -194,7 +194,7 @@ def test_a_file_too_large_for_the_memory_is_refused(tmp_path, monkeypatch):
     check_memory(path)
     with pytest.raises(InputError, match="GB are free"):
         check_memory(path, available=10_000)
-    monkeypatch.setattr("fewfold.labelling.sizes.free_memory", lambda: 10_000)
+    monkeypatch.setattr("fewfold.labeling.sizes.free_memory", lambda: 10_000)
     with pytest.raises(InputError, match="GB are free"):
         read_input(path, "b")
 
@@ -205,7 +205,7 @@ def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(tmp_path, monkeypa
     path.write_bytes(b"a,b,species\n" + b"1.25,2.5,x\n" * 500_000)
     with open(path, "r+b") as stream:
         stream.truncate(2 * 10**9)
-    monkeypatch.setattr("fewfold.labelling.sizes.free_memory", lambda: 64 * 10**9)
+    monkeypatch.setattr("fewfold.labeling.sizes.free_memory", lambda: 64 * 10**9)
     with pytest.raises(InputError, match="about 181,818,181 rows.*'fewfold predict' in pieces"):
         read_input(path, "species")
 
@@ -259,7 +259,7 @@ def test_cells_and_genes(tmp_path, monkeypatch):
     import sys
     from types import SimpleNamespace
 
-    from fewfold.labelling.prediction import _read_cells
+    from fewfold.labeling.prediction import _read_cells
 
     X = sparse.csr_matrix(np.array([[3.0, 0, 4], [0, 2, 0], [1, 0, 0]], dtype=np.float32))
     cells = SimpleNamespace(

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 import yaml
 
-from fewfold import artifacts
 from fewfold.exceptions import ArtifactError
 from fewfold.graph.build import GraphSettings
-from fewfold.labelling import workspace
-from fewfold.labelling.intake import Intake
+from fewfold.labeling import workspace
+from fewfold.labeling.intake import Intake
 from fewfold.methods.diffusion.estimator import image_graph_settings
-from fewfold.pipeline import layout
+from fewfold.pipeline import artifacts, layout
 
 
 def intake(n=200, side=8, labelled=40):

@@ -23,7 +23,7 @@ from fewfold.labels import (
     read_values,
 )
 from fewfold.methods.invariance.baselines import AllVirtualSVC
-from fewfold.multimanifold.tuned_svm import TunedSVC
+from fewfold.methods.multimanifold.tuned_svm import TunedSVC
 
 ESTIMATORS = {
     "atlas": lambda: AtlasSVC(),

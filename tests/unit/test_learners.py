@@ -9,10 +9,10 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC
 
+from fewfold.pipeline.training import Inputs, fit_draw
 from fewfold.svm.folds import stratified_folds
 from fewfold.svm.probability import decisions_to_proba
 from fewfold.svm.search import choose
-from fewfold.training import Inputs, fit_draw
 
 RNG = np.random.default_rng(0)
 CENTRES = np.array([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 6.0, 0.0]])

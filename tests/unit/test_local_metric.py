@@ -13,7 +13,7 @@ from fewfold.methods.baselines.metric import (
     project,
     whitening,
 )
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.training import Inputs, fit_draw
 
 
 def stretched(n, seed):

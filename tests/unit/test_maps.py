@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewfold.maps import map_rows
+from fewfold.report.map_positions import map_rows
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 40])

@@ -12,7 +12,7 @@ from fewfold.exceptions import InputError
 from fewfold.methods.mbed.cost import log_memberships
 from fewfold.methods.mbed.placement import Placement, normalisers
 from fewfold.methods.mbed.similarities import dissimilarities
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.training import Inputs, fit_draw
 
 QUICK = {"n_steps": 120, "n_annealing": 8, "random_state": 0}
 

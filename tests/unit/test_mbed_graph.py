@@ -10,14 +10,14 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
 from fewfold import MbedClassifier
-from fewfold.artifacts import read
 from fewfold.config.plan import Plan
 from fewfold.config.schema import read_schema, validate
 from fewfold.exceptions import ConfigError, DataWarning, InputError
-from fewfold.features import read_labels
 from fewfold.graph.build import build_graph, extend_graph
 from fewfold.methods.mbed.neighborhoods import GraphNeighborhoods, SparseNeighborhoods
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.stage_files import read_labels
+from fewfold.pipeline.training import Inputs, fit_draw
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {"n_steps": 60, "n_annealing": 8, "random_state": 0}

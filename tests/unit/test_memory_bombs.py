@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from fewfold.datasets import arrays, frames
 from fewfold.exceptions import InputError
-from fewfold.memory import free_memory, require, require_rows
+from fewfold.system.memory import free_memory, require, require_rows
 from fewfold.transforms import get_transform, virtual_samples
 
 LIMIT = 2 << 30
@@ -25,7 +25,7 @@ READ = """
 import resource, sys
 from fewfold.datasets import load
 from fewfold.exceptions import FewfoldError
-from fewfold.labelling.intake import read_input
+from fewfold.labeling.intake import read_input
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 path, target = sys.argv[1:]
@@ -200,7 +200,7 @@ def test_cells_of_an_h5ad_file(tmp_path):
 def test_free_memory_minds_the_limit_of_the_process(tmp_path):
     code = """
 import resource
-from fewfold.memory import free_memory
+from fewfold.system.memory import free_memory
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 print(free_memory())
 """

@@ -10,11 +10,11 @@ from _labelling_material import material
 
 from _mutations import mutate_array, mutate_json
 from _resealed import change_file
-from fewfold import artifacts
 from fewfold.exceptions import ArtifactError, FewfoldError, InputError
-from fewfold.labelling.finishing import write_model
-from fewfold.labelling.model_file import Model
-from fewfold.labelling.prediction import predict
+from fewfold.labeling.finishing import write_model
+from fewfold.labeling.model_file import Model
+from fewfold.labeling.prediction import predict
+from fewfold.pipeline import artifacts
 
 # Arrays that only models with a graph have.
 GRAPH_ARRAYS = [("diffusion", "values"), ("diffusion", "scales")]

@@ -17,7 +17,7 @@ from fewfold import (
     labeled_accuracy,
 )
 from fewfold.exceptions import InputError
-from fewfold.multimanifold.tuned_svm import TunedSVC
+from fewfold.methods.multimanifold.tuned_svm import TunedSVC
 
 NAMES = np.array(["ash", "birch", "cedar"], dtype=object)
 

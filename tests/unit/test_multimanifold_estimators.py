@@ -13,12 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewfold import MultiManifoldClassifier, MultiManifoldRegressor
 from fewfold.datasets.synthetic import generate
 from fewfold.exceptions import ConfigError, InputError
-from fewfold.multimanifold import PartitionSettings, partition
-from fewfold.multimanifold.adapter import fit_predict, make_learner
-from fewfold.multimanifold.decision import decision_sets, labelled_sets
-from fewfold.multimanifold.learners import fit_parts, predict_parts
-from fewfold.multimanifold.tuned_svm import TunedSVC
-from fewfold.training import Inputs
+from fewfold.methods.multimanifold.adapter import fit_predict, make_learner
+from fewfold.methods.multimanifold.decision import decision_sets, labelled_sets
+from fewfold.methods.multimanifold.learners import fit_parts, predict_parts
+from fewfold.methods.multimanifold.partition import PartitionSettings, partition
+from fewfold.methods.multimanifold.tuned_svm import TunedSVC
+from fewfold.pipeline.training import Inputs
 
 SMALL_GRID = TunedSVC(gammas=(0.25, 1.0), penalties=(1.0, 100.0))
 
@@ -75,7 +75,7 @@ def test_decision_sets_are_exact_up_to_a_hair_beside_crossings():
 
 
 def test_dollar_sign_does_not_depend_on_where_the_cover_starts():
-    from fewfold.multimanifold.partition import partitions_from_starts
+    from fewfold.methods.multimanifold.partition import partitions_from_starts
 
     data, y = draw("dollar_sign", 20, 20_000, seed=1)
     found = partitions_from_starts(data.X, ~np.isnan(y), PartitionSettings(n_covers=5))
@@ -243,7 +243,7 @@ def test_any_classifier_serves_as_base(base):
 
 
 def test_regression_beats_one_learner_for_all_on_the_dollar_sign():
-    from fewfold.kernel_regression import KernelRegressor
+    from fewfold.methods.baselines.kernel_regression import KernelRegressor
 
     data, y = draw("dollar_sign", 80, 20_000, seed=5)
     ssl = MultiManifoldRegressor().fit(data.X, y)

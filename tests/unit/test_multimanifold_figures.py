@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from fewfold.datasets.synthetic import generate
-from fewfold.multimanifold import PartitionSettings, partition
-from fewfold.multimanifold.decision import decision_sets
+from fewfold.methods.multimanifold.decision import decision_sets
+from fewfold.methods.multimanifold.partition import PartitionSettings, partition
 from fewfold.report import multimanifold_figures as figures
 
 

@@ -6,23 +6,23 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from fewfold.exceptions import InputError
-from fewfold.multimanifold import covariances as cov
-from fewfold.multimanifold.clustering import (
+from fewfold.methods.multimanifold import covariances as cov
+from fewfold.methods.multimanifold.clustering import (
     assign_with_bounds,
     constrained_kmeans,
     cut_value,
     ratio_cut_embedding,
 )
-from fewfold.multimanifold.cover import greedy_cover, starting_points
-from fewfold.multimanifold.decision import gaussian_parts, refined_parts, voronoi_parts
-from fewfold.multimanifold.hellinger import (
+from fewfold.methods.multimanifold.cover import greedy_cover, starting_points
+from fewfold.methods.multimanifold.decision import gaussian_parts, refined_parts, voronoi_parts
+from fewfold.methods.multimanifold.hellinger import (
     connecting_links,
     hellinger_graph,
     mahalanobis_neighbors,
     squared_hellinger,
 )
-from fewfold.multimanifold.named_graph import contract, nearest_along, nearest_candidates
-from fewfold.multimanifold.rules import resolve_bounds
+from fewfold.methods.multimanifold.named_graph import contract, nearest_along, nearest_candidates
+from fewfold.methods.multimanifold.rules import resolve_bounds
 
 
 def random_covariances(rng, n, d):
@@ -357,7 +357,7 @@ def test_restarts_are_ranked_by_the_score_given():
 def test_a_cover_that_cuts_through_a_dense_region_is_not_chosen():
     from types import SimpleNamespace
 
-    from fewfold.multimanifold.consensus import consensus
+    from fewfold.methods.multimanifold.consensus import consensus
 
     Z = np.arange(100.0)[:, None]
     cuts = ((30, 0.1), (48, 0.9), (70, 0.11))  # the middle one agrees most with the others
@@ -372,7 +372,7 @@ def test_a_cover_that_cuts_through_a_dense_region_is_not_chosen():
 
 
 def test_the_neutral_kernel_follows_the_nearest_point():
-    from fewfold.multimanifold.tuned_svm import choose_setting
+    from fewfold.methods.multimanifold.tuned_svm import choose_setting
 
     equal = np.zeros((3, 2))
     assert choose_setting(equal, (0.1, 1.0, 10.0), 12, neutral=8.0) == (2, 1)

@@ -11,9 +11,9 @@ import pytest
 
 from fewfold.config.plan import Plan
 from fewfold.exceptions import ConfigError, InputError, RunFailed
-from fewfold.labelling import label, predict
-from fewfold.labelling.publishing import OUTPUTS, check_published
-from fewfold.outputs import (
+from fewfold.labeling import label, predict
+from fewfold.labeling.publishing import OUTPUTS, check_published
+from fewfold.system.outputs import (
     check_output_file,
     refuse_overwriting,
     run_directory,
@@ -23,7 +23,7 @@ from fewfold.outputs import (
 HOLD = """
 import sys, time
 from pathlib import Path
-from fewfold.run_folder import only_run
+from fewfold.system.run_folder import only_run
 with only_run(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from _resealed import change_file
 from fewfold.cli import app, say
-from fewfold.labelling.prediction import predict
-from fewfold.plain_text import guarded, guarded_table, printable
+from fewfold.labeling.prediction import predict
+from fewfold.system.plain_text import guarded, guarded_table, printable
 
 FORMULAS = ["=1+0", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
 

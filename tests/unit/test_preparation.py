@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fewfold.exceptions import InputError
-from fewfold.label.preparation import plan_columns, prepare_columns
+from fewfold.labeling.preparation import plan_columns, prepare_columns
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import fewfold.prepare as prepare
+import fewfold.linalg.preparation as prepare
 from fewfold.exceptions import DataWarning, InputError
-from fewfold.prepare import (
+from fewfold.linalg.preparation import (
     check_finite,
     count_oddities,
     fit_preparation,

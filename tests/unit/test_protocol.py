@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import InputError
-from fewfold.protocol import (
+from fewfold.pipeline.protocol import (
     derive_seed,
     draw_order,
     error_rate,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import fewfold.provenance as provenance
+import fewfold.pipeline.provenance as provenance
 
 SOURCES = {
     "__init__.py": "",
@@ -107,7 +107,7 @@ def test_a_module_that_is_not_there():
 def test_modules_used_and_leave_out():
     used = provenance.modules_used("fewfold.graph.build")
     assert "fewfold.graph.neighbors" in used and "fewfold.exceptions" in used
-    assert "fewfold.training" not in used
+    assert "fewfold.pipeline.training" not in used
     full = provenance.code_digest("fewfold.graph.build")
     assert (
         provenance.code_digest("fewfold.graph.build", leave_out=("fewfold.graph.rerank",)) != full
@@ -116,11 +116,11 @@ def test_modules_used_and_leave_out():
 
 def test_scripts(tmp_path):
     script = tmp_path / "stage.py"
-    script.write_text("from fewfold.graph import laplacian\nimport numpy\n")
-    expected = provenance.code_digest("fewfold.graph.laplacian")
+    script.write_text("from fewfold.linalg import laplacian\nimport numpy\n")
+    expected = provenance.code_digest("fewfold.linalg.laplacian")
     assert provenance.script_digest(script) == expected
-    assert provenance.script_digest(script, "fewfold.maps") == provenance.code_digest(
-        "fewfold.graph.laplacian", "fewfold.maps"
+    assert provenance.script_digest(script, "fewfold.graph.weights") == provenance.code_digest(
+        "fewfold.linalg.laplacian", "fewfold.graph.weights"
     )
 
 

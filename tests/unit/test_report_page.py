@@ -10,7 +10,7 @@ import pytest
 from _report_content import HOSTILE, content, dataset, figure, tables
 
 from fewfold.exceptions import InputError
-from fewfold.provenance import templates_digest
+from fewfold.pipeline.provenance import templates_digest
 from fewfold.report.content import (
     COLUMNS,
     DatasetView,
@@ -217,6 +217,6 @@ def test_size_stays_within_bounds():
 
 
 def test_template_digest_is_stable_hex_and_follows_the_packages():
-    digests = [templates_digest(*names) for names in (["report"], ["report"], ["labelling"])]
+    digests = [templates_digest(*names) for names in (["report"], ["report"], ["labeling"])]
     assert re.fullmatch(r"[0-9a-f]{16}", digests[0])
     assert digests[0] == digests[1] != digests[2]

@@ -36,7 +36,7 @@ from fewfold.reproduce.published import (
     read_reasons,
 )
 from fewfold.reproduce.tables import cell, digits, paper_table
-from fewfold.runner import project_root
+from fewfold.system.location import project_root
 
 NO_REASONS = pd.DataFrame(columns=REASON_COLUMNS)
 

@@ -9,13 +9,14 @@ import pytest
 
 from _mounting import mounted
 from fewfold.exceptions import ConfigError, RunFailed
-from fewfold.run_folder import only_run, remove_dead_parts, set_aside
-from fewfold.runner import _Watcher, project_root, snakemake_command
+from fewfold.runner import _Watcher, snakemake_command
+from fewfold.system.location import project_root
+from fewfold.system.run_folder import only_run, remove_dead_parts, set_aside
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from fewfold.run_folder import only_run
+from fewfold.system.run_folder import only_run
 with only_run(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 from fewfold.graph.averaging import row_normalised, smooth, smooth_new
 from fewfold.graph.build import build_graph, extend_graph
-from fewfold.training import Inputs, fit_draw
+from fewfold.pipeline.training import Inputs, fit_draw
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import pytest
 
 from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph
-from fewfold.label.intervals import cv_plus, regression_weights
-from fewfold.label.leave_out import contradicted, held_out_proba, solve_responses, to_proba
-from fewfold.label.priors import change_shares, class_shares, parse_priors
-from fewfold.label.stacking import (
+from fewfold.labeling.intervals import cv_plus, regression_weights
+from fewfold.labeling.leave_out import contradicted, held_out_proba, solve_responses, to_proba
+from fewfold.labeling.priors import change_shares, class_shares, parse_priors
+from fewfold.labeling.stacking import (
     family_weights,
     fit_stack,
     mixture_weights,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from _resealed import change_file
-from fewfold import artifacts
 from fewfold.exceptions import ArtifactError
-from fewfold.features import read_features, read_splits
 from fewfold.graph.build import build_graph
-from fewfold.graph.files import read_graph, read_neighbors, write_graph, write_neighbors
+from fewfold.pipeline import artifacts
+from fewfold.pipeline.graph_files import read_graph, read_neighbors, write_graph, write_neighbors
+from fewfold.pipeline.stage_files import read_features, read_splits
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from fewfold.exceptions import DataWarning, InputError
-from fewfold.stages import Progress, stage_log
+from fewfold.pipeline.stages import Progress, stage_log
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_a_full_disk_stops_no_log(small_disk, capsys):
 
 def test_importing_the_stages_is_quick():
     # Every job is a new process: what all scripts import must not load the heavy libraries.
-    modules = "fewfold.stages, fewfold.artifacts, fewfold.methods.registry"
+    modules = "fewfold.pipeline.stages, fewfold.pipeline.artifacts, fewfold.methods.registry"
     code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fewfold.statistics import compare, holm, interval, paired_p_value, summarize
+from fewfold.pipeline.statistics import compare, holm, interval, paired_p_value, summarize
 
 
 def table(values, n_labeled=5):

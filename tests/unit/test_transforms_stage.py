@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import ArtifactError, InputError
-from fewfold.training import Inputs, fit_draw
-from fewfold.transforms import stage, virtual_samples
+from fewfold.pipeline import copies_files as stage
+from fewfold.pipeline.training import Inputs, fit_draw
+from fewfold.transforms import virtual_samples
 from fewfold.transforms.naming import names_in, transform_key, transform_or_default
 from fewfold.transforms.symmetry import ring_symmetry
 

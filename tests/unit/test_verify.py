@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from _stage_files import write_small
-from fewfold.artifacts import content_digest, writing
 from fewfold.cli import app
 from fewfold.exceptions import InputError
-from fewfold.kernels import join_tiles
+from fewfold.pipeline.artifacts import content_digest, writing
+from fewfold.pipeline.kernel_files import join_tiles
 from fewfold.verify import verify_folder
 
 

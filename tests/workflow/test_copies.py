@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from _project import Project, copy_project
-from fewfold.artifacts import read
-from fewfold.features import read_features, read_splits
+from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.copies_files import CopiesFile
+from fewfold.pipeline.stage_files import read_features, read_splits
 from fewfold.transforms import virtual_samples
-from fewfold.transforms.stage import CopiesFile
 
 METHODS = ("graph_svm", "virtual_support_vectors", "atlas_joined")
 TARGETS = [f"results/digits/methods/{m}/trials_0_2.h5" for m in METHODS]

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from fewfold.artifacts import read
-from fewfold.kernels import KernelMatrix
+from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.kernel_files import KernelMatrix
 
 
 @pytest.fixture(scope="module")

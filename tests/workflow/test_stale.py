@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import yaml
 
-from fewfold import file_digests
 from fewfold.exceptions import InputError
-from fewfold.file_digests import check_unchanged, file_digest
-from fewfold.unfinished import missing_outputs, set_out, succeeded
+from fewfold.pipeline import file_digests
+from fewfold.pipeline.file_digests import check_unchanged, file_digest
+from fewfold.pipeline.unfinished import missing_outputs, set_out, succeeded
 
 
 def write_table(path, shift=0.0, bad=False):

@@ -107,7 +107,7 @@ rule make_label_report:
     params:
         settings=jobs.label_report_settings,
         code=jobs.code("make_label_report"),
-        templates=jobs.templates("report", "labelling"),
+        templates=jobs.templates("report", "labeling"),
     message:
         "Writing the report of {wildcards.dataset}"
     script:

@@ -42,7 +42,7 @@ def plan_of(configfiles) -> Plan:
     """
 
     from fewfold.config.schema import read_schema, validate
-    from fewfold.runner import project_root
+    from fewfold.system.location import project_root
 
     root, config = project_root(), {}
     for path in (root / "config/config.yaml", *map(Path, configfiles)):

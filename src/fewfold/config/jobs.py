@@ -17,10 +17,10 @@ from fewfold.config import resources
 from fewfold.config.plan import Plan
 from fewfold.config.sizes import cut_into, draws_figures, job_sizes, kind_of
 from fewfold.exceptions import ConfigError
-from fewfold.file_digests import file_digest
 from fewfold.methods.registry import REFERENCES, manifolds, sections
 from fewfold.pipeline import layout
-from fewfold.provenance import script_digest, templates_digest
+from fewfold.pipeline.file_digests import file_digest
+from fewfold.pipeline.provenance import script_digest, templates_digest
 
 # A new entry in the table of parts changes no result of the others; their modules count.
 TABLE = ("fewfold.methods.registry",)

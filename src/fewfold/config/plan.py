@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from fewfold.exceptions import ConfigError, InputError
 from fewfold.methods.registry import REFERENCES, methods, sections
-from fewfold.outputs import RUN_OUTPUTS, refuse_overwriting
+from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
 # What a dataset may say otherwise than ``run`` says.
 _OVERRIDES = ("labels", "trials", "draw", "evaluate", "protocol")

@@ -94,6 +94,6 @@ def main(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    from fewfold.runner import project_root
+    from fewfold.system.location import project_root
 
     main(project_root())

@@ -12,7 +12,7 @@ from fewfold.datasets.damage import sound
 from fewfold.datasets.frames import existing_file
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
-from fewfold.memory import require, require_rows
+from fewfold.system.memory import require, require_rows
 
 NUMPY_SUFFIXES = (".npy", ".npz")
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")

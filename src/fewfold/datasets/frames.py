@@ -16,7 +16,7 @@ from fewfold.datasets.damage import sound
 from fewfold.datasets.parquet import open_parquet, read_columns
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
-from fewfold.memory import require
+from fewfold.system.memory import require
 
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fewfold.datasets.damage import sound
 from fewfold.exceptions import InputError
-from fewfold.memory import require
+from fewfold.system.memory import require
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}  # all others have 8 bytes
 _TEXT_OVERHEAD = 60  # bytes of one text as an object of its own

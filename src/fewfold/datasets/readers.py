@@ -13,7 +13,7 @@ from fewfold.datasets.archives import gunzip
 from fewfold.datasets.base import Dataset
 from fewfold.datasets.registry import Entry
 from fewfold.exceptions import DownloadError, InputError
-from fewfold.memory import require
+from fewfold.system.memory import require
 
 
 def read_digits(entry: Entry, paths: list[Path]) -> Dataset:

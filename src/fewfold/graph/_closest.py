@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fewfold.compiled import numba
+from fewfold.system.compiled import numba
 
 # Products looked at together: most hold nothing close enough, which one vector compare shows.
 _GROUP = 64

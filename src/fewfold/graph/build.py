@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import GraphWarning
-from fewfold.graph.laplacian import components
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 from fewfold.graph.settings import GraphSettings
 from fewfold.graph.weights import (
@@ -19,6 +18,7 @@ from fewfold.graph.weights import (
     local_scales,
     symmetrize,
 )
+from fewfold.linalg.laplacian import components
 
 
 @dataclass(frozen=True)

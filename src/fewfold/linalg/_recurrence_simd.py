@@ -4,7 +4,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from fewfold.compiled import numba
+from fewfold.system.compiled import numba
 
 _INT = ir.IntType(64)
 _FAST = ("fast",)

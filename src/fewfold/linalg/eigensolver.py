@@ -15,9 +15,9 @@ import numpy as np
 from scipy import linalg, sparse
 
 from fewfold.exceptions import ConvergenceError, InputError
-from fewfold.graph.laplacian import LAPLACIANS, components, degrees, laplacian
 from fewfold.linalg._chebyshev import BlockOperator, bandwidth_order
 from fewfold.linalg._krylov import KrylovSpace, block_width
+from fewfold.linalg.laplacian import LAPLACIANS, components, degrees, laplacian
 
 # Up to this many nodes a dense solver is faster than setting up the filter.
 _DENSE_NODES = 1500

@@ -9,13 +9,13 @@ from importlib.metadata import version
 import numpy as np
 import pandas as pd
 
-from fewfold.artifacts import read
-from fewfold.chain_files import cells_of
-from fewfold.features import read_features, read_labels, read_splits
-from fewfold.maps import add_rows
+from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.chain_files import cells_of
 from fewfold.pipeline.layout import cost_files
+from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
+from fewfold.pipeline.stages import read_cost
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
-from fewfold.stages import read_cost
+from fewfold.report.map_positions import add_rows
 
 _PACKAGES = (
     "fewfold",

@@ -11,7 +11,10 @@ import numpy as np
 
 def multimanifold(inputs, labeled, targets, y, *, n_classes, seed, settings):
     """The decision sets, the weighted graph, and sizes against bounds."""
-    from fewfold.multimanifold import MultiManifoldClassifier, MultiManifoldRegressor
+    from fewfold.methods.multimanifold.estimators import (
+        MultiManifoldClassifier,
+        MultiManifoldRegressor,
+    )
     from fewfold.report import multimanifold_figures as figures
 
     options = {k: v for k, v in settings.items() if k not in ("mode", "learner")}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewfold.multimanifold.decision import decision_sets
-from fewfold.multimanifold.partition import Partition
+from fewfold.methods.multimanifold.decision import decision_sets
+from fewfold.methods.multimanifold.partition import Partition
 
 # Okabe and Ito's colours, told apart by the colour-blind; parts beyond eight repeat them.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")

@@ -1,6 +1,6 @@
 """``python -m fewfold.reproduce``: write docs/reproduction.md and its figures anew."""
 
 from fewfold.reproduce.page import main
-from fewfold.runner import project_root
+from fewfold.system.location import project_root
 
 main(project_root() / "docs")

@@ -8,9 +8,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from fewfold.artifacts import atomic_path
 from fewfold.exceptions import ConfigError
-from fewfold.outputs import refuse_overwriting, run_directory
+from fewfold.pipeline.artifacts import atomic_path
 from fewfold.reproduce.compare import compare, count, judge_claims
 from fewfold.reproduce.measured import collect, facts, read_measured, write_measured
 from fewfold.reproduce.published import (
@@ -22,8 +21,10 @@ from fewfold.reproduce.published import (
     read_reasons,
 )
 from fewfold.reproduce.tables import digits
-from fewfold.run_folder import only_run
-from fewfold.runner import project_root, run_locked
+from fewfold.runner import run_locked
+from fewfold.system.location import project_root
+from fewfold.system.outputs import refuse_overwriting, run_directory
+from fewfold.system.run_folder import only_run
 
 
 def config_of(key: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.pipeline.layout import cost_files
-from fewfold.stages import read_cost
+from fewfold.pipeline.stages import read_cost
 
 
 def read_costs(logs, datasets=None) -> pd.DataFrame:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.exceptions import InputError
+from fewfold.pipeline.statistics import GROUP, summarize
 from fewfold.reproduce.costs import by_stage, longest_chain, read_costs, time_on
-from fewfold.runner import project_root
-from fewfold.statistics import GROUP, summarize
+from fewfold.system.location import project_root
 
 COLUMNS = (
     "dataset method n_labeled protocol metric mean sd low high trials failed fit_s".split()
@@ -116,7 +116,7 @@ def machine() -> str:
 
 def write_measured(path, table: pd.DataFrame, known: dict) -> None:
     """Write the table with the facts as comment lines above it."""
-    from fewfold.artifacts import atomic_path
+    from fewfold.pipeline.artifacts import atomic_path
 
     head = "".join(f"# {name}: {known[name]}\n" for name in FACTS)
     with atomic_path(path) as part:

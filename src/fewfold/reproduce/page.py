@@ -193,7 +193,7 @@ def _disclosures(rows):
 
 def main(folder: Path) -> None:
     """Write the page and its figures into a folder of documents."""
-    from fewfold.artifacts import atomic_path
+    from fewfold.pipeline.artifacts import atomic_path
 
     for name, text in write_page(load()).items():
         with atomic_path(folder / name) as part:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.exceptions import ConfigError, InputError
-from fewfold.runner import project_root
+from fewfold.system.location import project_root
 
 KEYS = ("atlas", "eigenbasis", "mbed", "multimanifold", "invariance")
 COLUMNS = (

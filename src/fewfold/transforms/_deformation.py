@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewfold.compiled import njit, prange
+from fewfold.system.compiled import njit, prange
 
 
 @njit(cache=True, fastmath=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewfold.compiled import njit, prange
+from fewfold.system.compiled import njit, prange
 
 
 @njit(cache=True, parallel=True, error_model="numpy")

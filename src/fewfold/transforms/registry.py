@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fewfold.exceptions import InputError
-from fewfold.memory import require
+from fewfold.system.memory import require
 from fewfold.transforms import images as _images
 from fewfold.transforms.images import as_images
 

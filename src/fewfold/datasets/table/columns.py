@@ -15,7 +15,7 @@ import pandas as pd
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
 from fewfold.exceptions import InputError
-from fewfold.file_schema import LARGEST_NUMBER
+from fewfold.system.file_schema import LARGEST_NUMBER
 
 MOST_CATEGORIES = 50
 MOST_CELLS = 1 << 23  # numbers looked at together

@@ -16,8 +16,8 @@ from fewfold.datasets.table.columns import check_range, column_groups, is_number
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place, listed
 from fewfold.exceptions import InputError
-from fewfold.file_schema import LARGEST_NUMBER
-from fewfold.memory import require
+from fewfold.system.file_schema import LARGEST_NUMBER
+from fewfold.system.memory import require
 
 N_WORDS = 256
 DATE_PARTS = ("decades", "season (sine)", "season (cosine)", "weekday (sine)", "weekday (cosine)")

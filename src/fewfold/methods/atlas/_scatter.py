@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fewfold.compiled import njit
+from fewfold.system.compiled import njit
 
 
 @njit(nogil=True, cache=True)

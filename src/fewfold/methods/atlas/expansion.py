@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewfold.flows import minimum_cut
+from fewfold.graph.flows import minimum_cut
 from fewfold.methods.atlas.energy import Neighborhoods, energy_around
 
 

@@ -23,7 +23,7 @@ def draw(model, inputs, y, labeled):
     Parameters
     ----------
     model : AtlasSVC
-    inputs : fewfold.training.Inputs
+    inputs : fewfold.pipeline.training.Inputs
     y : array of shape (n,)
         True classes, for description.
     labeled : int array

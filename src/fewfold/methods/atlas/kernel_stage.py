@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewfold.artifacts import read
 from fewfold.methods.atlas.arrays import finer_part
 from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_scales
+from fewfold.pipeline.artifacts import read
 
 
 class AtlasKernel:
-    """The atlas kernel of encoded points, row by row (see `fewfold.kernels.FeatureKernel`).
+    """The atlas kernel of encoded points, row by row (see `fewfold.svm.kernels.FeatureKernel`).
 
     Most pairs of points share no chart, so tiles are stored sparse. With a finer atlas the
     kernel is the mean of both, as in `AtlasSVC`.

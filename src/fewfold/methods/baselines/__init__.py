@@ -20,11 +20,11 @@ FEATURE_SVM_PARAMETERS = (
 
 RECORDS = (
     KernelType(
-        name="linear", target="fewfold.kernels:FeatureKernel", cost_like="rbf", parameters=()
+        name="linear", target="fewfold.svm.kernels:FeatureKernel", cost_like="rbf", parameters=()
     ),
     KernelType(
         name="rbf",
-        target="fewfold.kernels:FeatureKernel",
+        target="fewfold.svm.kernels:FeatureKernel",
         parameters=(
             Parameter(
                 "gamma",

@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.kernels import blocks_of, kernel_block, median_gamma, squared_distances
 from fewfold.methods.baselines import FEATURE_SVM_PARAMETERS
 from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
 from fewfold.methods.parameters import check_parameters, one_of, positive
 from fewfold.methods.state import Field, Setting
 from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.svm.kernels import blocks_of, kernel_block, median_gamma, squared_distances
 from fewfold.svm.linear import (
     PENALTIES,
     choose_penalty,

@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewfold.exceptions import InputError
 from fewfold.graph.averaging import SMOOTHING, smooth, smooth_new
 from fewfold.graph.build import GraphSettings
-from fewfold.kernels import FeatureKernel, kernel_block
 from fewfold.methods.estimators import (
     CLASSES,
     PLACED,
@@ -20,6 +19,7 @@ from fewfold.methods.estimators import (
 from fewfold.methods.parameters import number, one_of, positive
 from fewfold.methods.state import Field, Setting
 from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.svm.kernels import FeatureKernel, kernel_block
 from fewfold.svm.search import choose_width, grid_of, rbf_values
 
 _BLOCK = 4096
@@ -69,7 +69,7 @@ class KernelSVC(SemiSupervisedClassifier):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-        kernel : fewfold.kernels.KernelMatrix, optional
+        kernel : fewfold.pipeline.kernel_files.KernelMatrix, optional
             Rows of the kernel, or of the squared distances, of the labeled rows to all rows.
         """
         X, kernel = self._read_kernel(X, kernel)

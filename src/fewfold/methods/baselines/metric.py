@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.graph.averaging import smooth, smooth_new
 from fewfold.graph.build import GraphSettings
-from fewfold.kernel_regression import squared_distances
+from fewfold.methods.baselines.kernel_regression import squared_distances
 from fewfold.methods.estimators import CLASSES, PLACED, GraphClassifier
 from fewfold.methods.parameters import number, positive
 from fewfold.methods.state import Field, Setting
@@ -31,7 +31,7 @@ GAMMAS, PENALTIES = (0.1, 0.3, 1.0, 3.0), (1.0, 10.0, 100.0)
 
 def principal_map(X, most: int = MOST_AXES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return at most so many principal axes of the rows, and the offset of their origin."""
-    from fewfold.prepare import principal_axes
+    from fewfold.linalg.preparation import principal_axes
 
     n, d = X.shape
     mean, axes, _ = principal_axes(X, max(1, min(most, d, n - 1)), random_state=seed)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.graph.laplacian import components, degrees
+from fewfold.linalg.laplacian import components, degrees
 
 METHODS = ("poisson", "spreading", "propagation")
 

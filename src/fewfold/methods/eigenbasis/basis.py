@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.graph.build import NeighborGraph
-from fewfold.graph.laplacian import components, degrees
 from fewfold.linalg.eigensolver import laplacian_eigenpairs
+from fewfold.linalg.laplacian import components, degrees
 
 
 def compute_basis(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.graph.build import GraphSettings
-from fewfold.graph.laplacian import components
+from fewfold.linalg.laplacian import components
 from fewfold.methods.eigenbasis.basis import compute_basis
 from fewfold.methods.eigenbasis.regression import (
     SMOOTHNESS,

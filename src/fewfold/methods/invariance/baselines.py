@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fewfold.exceptions import InputError
-from fewfold.kernels import median_gamma, squared_distances
 from fewfold.methods.estimators import CLASSES
 from fewfold.methods.invariance import COPIES_PARAMETERS
 from fewfold.methods.invariance.samples import (
@@ -21,6 +20,7 @@ from fewfold.methods.parameters import positive
 from fewfold.methods.state import Field, Setting
 from fewfold.svm.folds import stratified_folds
 from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.svm.kernels import median_gamma, squared_distances
 from fewfold.transforms.symmetry import ring_symmetry
 
 _BLOCK_VALUES = 2**24
@@ -107,7 +107,7 @@ class AllVirtualSVC(LearnsFromCopies):
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Classes; unlabeled rows, marked as in `fewfold.labels`, are left out.
-        copies : fewfold.transforms.stage.CopiesFile, optional
+        copies : fewfold.pipeline.copies_files.CopiesFile, optional
             Copies of the labeled rows, if they were made already.
 
         Returns

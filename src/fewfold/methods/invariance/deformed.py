@@ -52,7 +52,7 @@ class BaseKernel:
                     f"{B.shape[0]} rows. It must return one value per pair of rows."
                 )
             return values
-        from fewfold.kernels import kernel_block
+        from fewfold.svm.kernels import kernel_block
 
         return kernel_block(self.kind, A, B, gamma=self.gamma)
 

@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from fewfold.exceptions import InputError
-from fewfold.kernels import median_gamma
 from fewfold.methods.estimators import CLASSES
 from fewfold.methods.invariance import INVARIANT_PARAMETERS
 from fewfold.methods.invariance.deformed import BaseKernel, Expansion
@@ -38,6 +37,7 @@ from fewfold.methods.invariance.solver import Nodes, make_solver
 from fewfold.methods.parameters import one_of, positive
 from fewfold.methods.state import Field, Setting
 from fewfold.svm.kernel_svm import fit_kernel_svm
+from fewfold.svm.kernels import median_gamma
 from fewfold.svm.probability import decisions_to_proba
 from fewfold.transforms.symmetry import ring_symmetry
 
@@ -174,7 +174,7 @@ class InvariantSVC(LearnsFromCopies):
             Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
         graph : NeighborGraph or sparse array of shape (n_samples, n_samples), optional
             The data graph of the rows, or its weights, if it was built already.
-        copies : fewfold.transforms.stage.CopiesFile, optional
+        copies : fewfold.pipeline.copies_files.CopiesFile, optional
             Copies of the labeled rows, if they were made already.
 
         Returns

@@ -22,7 +22,7 @@ def draw(model, inputs, y, labeled):
     ----------
     model : InvariantSVC
         Fitted to all rows; nothing is fitted again.
-    inputs : fewfold.training.Inputs
+    inputs : fewfold.pipeline.training.Inputs
     y : array of shape (n,)
         True classes; not used.
     labeled : int array

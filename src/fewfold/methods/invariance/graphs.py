@@ -71,8 +71,8 @@ def knn_laplacian(nodes, n_neighbors: int = 5) -> sparse.csr_array:
     -------
     csr_array of shape (n_nodes, n_nodes)
     """
-    from fewfold.graph.laplacian import laplacian
     from fewfold.graph.neighbors import nearest_neighbors
+    from fewfold.linalg.laplacian import laplacian
 
     n = len(nodes)
     if not 1 <= n_neighbors < n:
@@ -121,7 +121,7 @@ def data_laplacian(W) -> sparse.csr_array:
     Unlike normalized Laplacians it leaves constant functions free of charge, as those of the
     copies do; the bias of an SVM is one.
     """
-    from fewfold.graph.laplacian import degrees, laplacian
+    from fewfold.linalg.laplacian import degrees, laplacian
 
     mean = float(np.mean(degrees(W))) or 1.0
     return sparse.csr_array(laplacian(W, "unnormalized") / mean)

@@ -29,7 +29,7 @@ class DeformedKernel:
 
     Parameters
     ----------
-    features : fewfold.features.Features
+    features : fewfold.pipeline.stage_files.Features
     files : dict
         ``graph``: a graph stage's file. ``kernel``, optional: a joined kernel's file, the base
         kernel (of the atlas, for instance); if it lacks rows, those it has are the landmarks.
@@ -60,7 +60,7 @@ class DeformedKernel:
     kind = "kernel"
 
     def __init__(self, features, files, settings: dict):
-        from fewfold.graph.files import read_graph
+        from fewfold.pipeline.graph_files import read_graph
 
         if not files.get("graph"):
             raise ConfigError("A deformed kernel needs a graph: name one as 'graph' in its entry.")
@@ -158,7 +158,7 @@ class _JoinedBase:
     """A joined kernel file as the base: it may hold some rows only."""
 
     def __init__(self, path):
-        from fewfold.kernels import KernelMatrix
+        from fewfold.pipeline.kernel_files import KernelMatrix
 
         self._kernel = KernelMatrix(path)
         self.n, self.n_new = self._kernel.n, self._kernel.n_new
@@ -178,7 +178,7 @@ class _FeatureBase:
     available = None
 
     def __init__(self, features, settings):
-        from fewfold.kernels import FeatureKernel, median_gamma
+        from fewfold.svm.kernels import FeatureKernel, median_gamma
 
         kind = settings.get("base", "rbf")
         gamma = settings.get("gamma")

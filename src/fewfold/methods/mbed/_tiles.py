@@ -5,7 +5,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from fewfold.compiled import njit
+from fewfold.system.compiled import njit
 
 _LOG2_E = np.float32(1.4426950408889634)
 # log 2 in two parts: the first has few digits, so that k * _LN2_HIGH is exact.

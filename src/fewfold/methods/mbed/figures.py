@@ -221,7 +221,7 @@ def draw(model, inputs, y, labeled):
     ----------
     model : MbedClassifier
         Fitted.
-    inputs : fewfold.training.Inputs
+    inputs : fewfold.pipeline.training.Inputs
     y : array of shape (n,)
         True classes, for the colors.
     labeled : int array

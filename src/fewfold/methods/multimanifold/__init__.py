@@ -16,7 +16,7 @@ _AUTO = one_of("auto")
 RECORDS = (
     Method(
         name="multimanifold",
-        target="fewfold.multimanifold.adapter:fit_predict",
+        target="fewfold.methods.multimanifold.adapter:fit_predict",
         needs=Needs(graph="may", groups=True),
         tasks=BOTH_TASKS,
         oracle=("mode", "clairvoyant"),

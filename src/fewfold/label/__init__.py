@@ -1,1 +1,0 @@
-"""Labeling one file: candidates, their combination, the answer."""

@@ -1,0 +1,184 @@
+"""`fewfold label`: from a file with a mostly empty column to labels, a report and a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.exceptions import InputError
+from fewfold.labeling import warnings_, workspace
+from fewfold.labeling.intake import Intake, read_input
+from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
+from fewfold.pipeline import layout
+from fewfold.system.outputs import check_run_directory, run_directory
+from fewfold.system.run_folder import only_run
+
+MOST_LEAK_CHECKS = 200
+
+
+def label(
+    path,
+    target=None,
+    *,
+    out=None,
+    task="auto",
+    classes=None,
+    methods=None,
+    image_shape=None,
+    images=True,
+    ids=None,
+    drop=(),
+    features=None,
+    expand=(),
+    scale="auto",
+    abstain=None,
+    spreadsheet_safe=False,
+    keep_spellings=False,
+    cores=1,
+    profile=None,
+    seed=0,
+    echo=lambda text: None,
+) -> Labelled:
+    """Label every row of a file from the rows that have a label.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, TSV, Parquet, NPZ, HDF5 or h5ad.
+    target : str, optional
+        The label column (for arrays, by default ``y``); not needed with ``classes``.
+    out : path-like, optional
+        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file.
+        Called again, only what changed is computed.
+    task : {"auto", "classification", "regression"}
+    classes : int, optional
+        Use no labels and put the rows into this many groups.
+    methods : sequence of str, optional
+        The candidates; the first is the default where labels are too few to compare.
+    image_shape : (height, width), optional
+        If the features are pixels, row by row. Square images are recognised without it.
+    images : bool
+        Whether to look for images.
+    ids, drop, features, expand, scale
+        See `fewfold.datasets.table.options.FileOptions`.
+    abstain : float, optional
+        Leave labels empty that are less sure than this.
+    spreadsheet_safe : bool
+        Put an apostrophe before ids and names that a spreadsheet would take for a formula.
+    keep_spellings : bool
+        Take class names that differ in case or spaces as different classes.
+    cores, profile
+        For Snakemake.
+    seed : int
+    echo : callable
+        Is told what happens, in words.
+
+    Returns
+    -------
+    Labelled
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used: what is wrong, where, and what to do.
+    """
+    if abstain is not None and not 0 <= abstain <= 1:
+        raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
+    path = Path(path).expanduser()
+    folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
+    check_folder(folder, path)
+    check_run_directory(folder)
+    intake = read_input(
+        path, target, task=task, ids=ids, drop=drop, features=features, expand=expand,
+        scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
+        keep_spellings=keep_spellings,
+    )  # fmt: skip
+    echo(f"{path.name}:")
+    for sentence in intake.sentences:
+        echo(f"  {sentence}")
+    name = workspace.NAME
+    # One lock around all three: another run in this folder would change what this one reads.
+    with only_run(run_directory(folder)) as stale:
+        check_published(folder, name)
+        answer = {
+            "classes": classes,
+            "abstain": abstain,
+            "spreadsheet_safe": bool(spreadsheet_safe),
+        }
+        prepare(folder, name, path, target, intake, methods, answer, seed, echo)
+        run(folder, name, stale, cores=cores, profile=profile, echo=echo)
+        return publish(folder, name, echo)
+
+
+def prepare(folder, name, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
+    """Write features, labels and the config of the run; ``answer`` says what its tables hold."""
+    image_shape = intake.image_shape
+    n_labels = len(intake.labelled)
+    chosen = workspace.methods_to_compare(
+        intake.task, intake.X.shape[0], n_labels, image_shape, methods
+    )
+    folds, reason = workspace.plan_folds(intake, chosen, seed)
+    if reason is not None:
+        chosen = chosen[:1]
+        if intake.task != "clustering":
+            echo(f"  Methods are not compared: {reason}. {chosen[0]} is used, the default.")
+    else:
+        echo(f"  Comparing {len(chosen)} methods on held-out labels: {', '.join(chosen)}.")
+    settings = {
+        "task": intake.task,
+        "compare": folds is not None and intake.task != "clustering",
+        "reason": reason,
+        "n_folds": None if folds is None else folds.n_folds,
+        **answer,
+    }
+    config = workspace.make_config(
+        name, intake, chosen, folds, image_shape=image_shape, seed=seed, settings=settings
+    )
+    notes = {"target": target, "file": path.name, "warnings": first_warnings(intake)}
+    workspace.write_inputs(folder, intake, folds, image_shape, notes)
+    workspace.write_config(folder, config)
+
+
+def first_warnings(intake: Intake) -> list[dict]:
+    """Warnings that need no method: they concern the file."""
+    found = []
+    if intake.image_shape is None:
+        found = warnings_.uneven_scales(intake.X, intake.feature_names)
+    if intake.task != "classification":
+        return found
+    found = [
+        *found,
+        *warnings_.single_examples(intake.y, intake.classes),
+        *warnings_.contradicting_duplicates(intake.X, intake.y),
+    ]
+    if intake.frame is not None:
+        columns = {}
+        names = intake.plan.naming
+        for id_column in names:
+            values = intake.frame[id_column]
+            numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            if np.isnan(numbers).any():
+                numbers = pd.factorize(values.astype(str), sort=True)[0]
+            columns[id_column] = numbers
+        for c in intake.plan.columns[:MOST_LEAK_CHECKS]:
+            if c["kind"] == "number":
+                columns[c["name"]] = intake.frame[c["name"]].to_numpy(dtype=float, na_value=np.nan)
+        found += warnings_.leaking_columns(columns, intake.y, names)
+    return found
+
+
+def run(folder: Path, name: str, stale: int, *, cores, profile, echo) -> int:
+    """Run the workflow in the locked folder; returns how many jobs ran."""
+    from fewfold.runner import run_locked
+
+    return run_locked(
+        folder,
+        stale,
+        cores=cores,
+        configfiles=[(folder / "input/config.yaml").resolve()],
+        profile=profile,
+        targets=[target.format(dataset=name) for target in layout.LABEL_TARGETS],
+        echo=echo,
+    )

@@ -1,0 +1,206 @@
+"""The user's file as labeling sees it: what the shared reader found, and labels to learn from."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewfold.datasets import frames
+from fewfold.datasets.table.options import FileContent, FileOptions, Request
+from fewfold.datasets.table.plan import TablePlan
+from fewfold.datasets.table.reading import kind_of, read_file
+from fewfold.datasets.targets import Target, encode_target
+from fewfold.exceptions import InputError
+from fewfold.labeling.sizes import check_memory, check_rows
+from fewfold.labels import known_mask
+from fewfold.linalg.preparation import check_finite
+
+
+@dataclass(frozen=True)
+class Intake:
+    """A file as labeling sees it.
+
+    Attributes
+    ----------
+    X : float32 ndarray or csr_array of shape (n, d)
+    y : ndarray of shape (n,)
+        Codes (-1 unlabelled) or floats (NaN unlabelled); all unlabelled for clustering.
+    task : {"classification", "regression", "clustering"}
+    classes : list of str or None
+    feature_names, ids : list of str or None
+    id_name : str
+    plan : TablePlan or None
+        None for arrays.
+    frame : DataFrame or None
+        The table as it was read, for checks on single columns.
+    """
+
+    X: Any
+    y: np.ndarray
+    task: str
+    classes: list | None
+    feature_names: list | None
+    ids: list | None
+    id_name: str
+    plan: TablePlan | None = None
+    frame: Any = None
+    sentences: list = field(default_factory=list)
+    image_shape: tuple | None = None
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Row numbers with a label."""
+        known = known_mask(self.y)
+        return np.flatnonzero(known)
+
+
+def read_input(
+    path,
+    target=None,
+    *,
+    n_clusters: int | None = None,
+    keep_spellings: bool = False,
+    **options,
+) -> Intake:
+    """Read a file for labeling.
+
+    Parameters
+    ----------
+    path : path-like
+    target : str or int, optional
+        Where the labels are; not needed with ``n_clusters``.
+    n_clusters : int, optional
+        Use no labels and put the rows into this many groups.
+    keep_spellings : bool
+        Take class names that differ in case or spaces as different classes.
+    **options
+        Attributes of `fewfold.datasets.table.options.FileOptions`. Here numbers are scaled and
+        images are looked for by default, and columns that never change are left out.
+
+    Returns
+    -------
+    Intake
+    """
+    file = frames.existing_file(path)
+    check_memory(file)
+    check_rows(file)
+    with_labels = n_clusters is None
+    if with_labels and target is None and options.get("labels") is None:
+        _ask_for_target(file)
+    chosen = {"scale": "auto", "images": True, "keep_constant": False, **options}
+    request = Request(
+        FileOptions(target=target, **chosen),
+        with_labels=with_labels,
+        command=True,
+        dtype=np.float32,
+    )
+    content = read_file(file, request)
+    if content.plan is None:  # numbers of a table are checked column by column
+        check_finite(content.X)
+    X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
+    if with_labels:
+        found = _labels(content, request.options, keep_spellings)
+    else:
+        n = content.X.shape[0]
+        found = Target(np.full(n, -1), _cluster_names(n_clusters, n), "clustering")
+    return Intake(
+        X=X,
+        y=found.y,
+        task=found.task,
+        classes=found.classes,
+        feature_names=content.feature_names,
+        ids=content.ids,
+        id_name=content.id_name,
+        plan=content.plan,
+        frame=content.frame,
+        sentences=[*content.sentences, *_label_sentences(found, target)],
+        image_shape=content.image_shape,
+    )
+
+
+def _ask_for_target(file: Path) -> None:
+    """Refuse a file whose label column only the user can name; arrays have ``y``."""
+    kind = kind_of(file).name
+    if kind == "cells":
+        raise InputError(f"{file}: which column of obs holds the labels? Give --target.")
+    if kind == "table":
+        raise InputError(
+            f"{file}: which column holds the labels? Give it with --target; columns: "
+            f"{frames.some_names(frames.column_names(file))}."
+        )
+
+
+def _cluster_names(k, n):
+    if not 2 <= k < n:
+        raise InputError(
+            f"--classes {k}: a number from 2 to {n - 1} (the rows less one) is needed."
+        )
+    return [f"cluster {i + 1}" for i in range(k)]
+
+
+def _labels(content: FileContent, options: FileOptions, keep_spellings: bool) -> Target:
+    """Turn labels into codes; refuse those from which nothing can be learned."""
+    where = content.where
+    found = encode_target(
+        content.labels,
+        task=options.task,
+        where=where,
+        unlabelled=options.unlabelled,
+        alternative=", or ask for groups without labels: --classes K",
+    )
+    known = known_mask(found.y)
+    if found.task == "classification" and not keep_spellings:
+        counts = np.bincount(found.y[known], minlength=len(found.classes))
+        check_spellings(found.classes, counts, where)
+    if known.all():
+        raise InputError(
+            f"{where}: all {len(known)} rows have a label already, so there is nothing to do. "
+            "Leave the cells empty that are to be filled in."
+        )
+    return found
+
+
+def check_spellings(classes, counts, where) -> None:
+    """Refuse classes whose names differ in case, accents or spaces only.
+
+    >>> check_spellings(["cat", "dog"], [3, 2], "column 'pet'")
+    """
+    groups = Counter(_folded(c) for c in classes)
+    for key, count in groups.items():
+        if count > 1:
+            same = [f"{c!r} ({n} rows)" for c, n in zip(classes, counts) if _folded(c) == key]
+            raise InputError(
+                f"{where}: {' and '.join(same)} look like two spellings of one class. Write them "
+                "alike, or give --keep-spellings if they are different classes."
+            )
+
+
+def _folded(name):
+    plain = unicodedata.normalize("NFKD", name)
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    # Spaces only: "A-" and "A+" are different marks, "1.5" and "15" different numbers.
+    return "".join(c for c in plain.casefold() if not c.isspace() and c != "_") or name
+
+
+def _label_sentences(found: Target, target) -> list[str]:
+    y, classes, task = found
+    if task == "clustering":
+        return [f"No labels are used; the rows are put into {len(classes)} groups."]
+    known = known_mask(y)
+    share = f"{known.sum()} of {len(y)} rows have a label ({100 * known.mean():.1f} %)"
+    if task == "regression":
+        return [f"The target {target!r} is a number; {share}."]
+    counts = np.bincount(y[y >= 0], minlength=len(classes))
+    return [
+        f"The target {target!r} has {len(classes)} classes ({_classes(classes, counts)}); {share}."
+    ]
+
+
+def _classes(classes, counts, most=12):
+    words = [f"{c}: {n}" for c, n in zip(classes[:most], counts)]
+    return ", ".join(words) + (", ..." if len(classes) > most else "")

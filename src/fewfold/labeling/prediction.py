@@ -1,0 +1,160 @@
+"""`fewfold predict`: labels for the rows of another file from a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.datasets import frames
+from fewfold.datasets.table.array_files import read_matrix
+from fewfold.datasets.table.cell_files import read_cell_file
+from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.options import FileOptions, Request
+from fewfold.datasets.table.reading import kind_of
+from fewfold.datasets.table.table_files import place_of
+from fewfold.exceptions import InputError
+from fewfold.labeling.model_file import Model
+from fewfold.labeling.sizes import check_memory
+from fewfold.labeling.words import size_words
+from fewfold.linalg.preparation import check_finite
+from fewfold.pipeline.artifacts import atomic_path
+from fewfold.system.outputs import check_output_file
+from fewfold.system.plain_text import guarded_table
+
+FAR_SHARE = 0.05  # five times as many far rows as there should be
+
+
+def read_new_rows(model: Model, path):
+    """Read new rows as the model's table was read.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+    names : list of str or None
+    id_name : str
+    """
+    file = frames.existing_file(path)
+    check_memory(file)
+    kind = kind_of(file).name
+    if kind == "cells":
+        return _read_cells(model, file)
+    if model.columns is not None:
+        return _read_columns(model, file, kind)
+    if kind != "arrays":
+        raise InputError(
+            f"{file}: the model was made from an array of {model.n_features} features per row; "
+            "give an NPZ, NPY or HDF5 file."
+        )
+    return _as_prepared(read_matrix(file)), None, "row"
+
+
+def _read_columns(model, file, kind):
+    """Read a table that has the columns of the model."""
+    if kind != "table":
+        raise InputError(
+            f"{file}: the model was made from a table with the columns "
+            f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
+            "Parquet file with these."
+        )
+    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
+    frame = frames.read_frame(file, text_columns=text)
+    X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
+    id_name = model.found["id_name"] or "row"
+    ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
+    return X, ids, id_name if ids is not None else "row"
+
+
+def _as_prepared(X):
+    """Bring sparse rows to length 1, as `workspace.make_config` asks for."""
+    check_finite(X)
+    if not hasattr(X, "tocsr"):
+        return np.asarray(X, dtype=np.float32)
+    from fewfold.linalg.preparation import unit_rows
+
+    return unit_rows(X.tocsr())
+
+
+def _read_cells(model, file):
+    """Read an h5ad file whose genes are those of the model, in any order."""
+    cells = read_cell_file(file, Request(FileOptions(), with_labels=False, command=True))
+    known = model.found["feature_names"]
+    if model.columns is not None or known is None:
+        raise InputError(
+            f"{file}: the model was not made from an .h5ad file; give a file like its."
+        )
+    place = {name: j for j, name in enumerate(cells.feature_names)}
+    missing = [name for name in known if name not in place]
+    if missing:
+        raise InputError(
+            f"{file}: {len(missing)} genes of the model are missing ({', '.join(missing[:8])})."
+        )
+    genes = [place[name] for name in known]
+    return _as_prepared(cells.X[:, genes]), cells.ids, cells.id_name
+
+
+def predict(
+    model, path, out=None, *, abstain=None, spreadsheet_safe=False, echo=lambda text: None
+) -> pd.DataFrame:
+    """Label the rows of a file with a model file.
+
+    Parameters
+    ----------
+    model : path-like
+        Written by `fewfold.labeling.label`.
+    path : path-like
+        A file with the same columns.
+    out : path-like, optional
+        CSV to write.
+    abstain : float, optional
+        Labels less sure than this are left empty.
+    spreadsheet_safe : bool
+        Put an apostrophe before texts in the CSV that a spreadsheet would take for a formula.
+    echo : callable
+        Is told what happens, in words.
+
+    Returns
+    -------
+    DataFrame
+        One row per row of the file: name, label, confidence, second_label, far.
+
+    Raises
+    ------
+    InputError
+        If columns are missing or hold something else.
+    """
+    if out is not None:
+        check_output_file(out, inputs=[model, path])
+    size = Path(model).stat().st_size if Path(model).is_file() else 0
+    loaded = Model.load(model)
+    X, ids, id_name = read_new_rows(loaded, path)
+    echo(f"Model: {loaded.method}, {size_words(size)}; {X.shape[0]} new rows.")
+    if loaded.learner == "graph":
+        echo(f"It holds the {loaded.X.shape[0]} rows it was made with: {loaded.method} labels new "
+             "rows from their nearest rows among them.")  # fmt: skip
+    found = loaded.predict(X)
+    table = pd.DataFrame({id_name: ids if ids is not None else np.arange(1, X.shape[0] + 1)})
+    if loaded.task == "regression":
+        table["label"] = found["label"]
+    else:
+        words = np.array([*loaded.classes, ""], dtype=object)
+        label = found["label"]
+        if abstain is not None:
+            label = np.where(found["confidence"] >= abstain, label, -1)
+        table["label"] = words[label]
+        table["confidence"] = np.round(found["confidence"], 4)
+        table["second_label"] = words[found["second"]]
+    table["far"] = found["far"]
+    share = float(np.mean(found["far"]))
+    if share > FAR_SHARE:
+        echo(
+            f"Warning: {100 * share:.0f} % of the new rows lie farther from the known rows than "
+            "99 % of those did from each other (column 'far'). The data have changed: label some "
+            "of these rows and run 'fewfold label' again."
+        )
+    if out is not None:
+        with atomic_path(out) as part:
+            (guarded_table(table) if spreadsheet_safe else table).to_csv(part, index=False)
+        echo(f"Wrote {out}")
+    return table

@@ -1,0 +1,210 @@
+"""The report of a labelling run: the answer first, in one page that opens offline."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from fewfold.labeling.finishing import Finished, Material
+from fewfold.labeling.warnings_ import OFF
+from fewfold.labeling.words import model_words, summary_lines
+from fewfold.report import maps, page, samples, tables
+from fewfold.report.content import DatasetView, PredictionView
+from fewfold.report.map_positions import add_rows
+
+DOUBTFUL = 40
+DOUBT = 0.5  # rows less sure than this are hollow in the second picture
+SHEET_BYTES = 1_600_000
+SHOWN = 10_000  # rows in the map, of which 2000 have a place of their own
+
+
+@cache
+def _environment():
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    own = PackageLoader("fewfold.labeling", "templates")
+    base = page._environment()
+    environment = base.overlay(loader=ChoiceLoader([own, base.loader]))
+    environment.filters = dict(base.filters)
+    environment.globals = dict(base.globals)
+    return environment
+
+
+def rows_to_show(material: Material, drifted) -> np.ndarray:
+    """Rows to add to the picture: more of all, some that were labelled, and those off the rest."""
+    others = np.setdiff1d(np.arange(material.features.X.shape[0]), material.shown)
+    more = np.random.default_rng(0).permutation(others)[: max(0, SHOWN - len(material.shown))]
+    labelled = np.flatnonzero(material.answer["given"])
+    some = [rows[:: max(1, len(rows) // 500)] for rows in (labelled, np.asarray(drifted, int))]
+    return np.unique(np.concatenate([more, *some]))
+
+
+def make_view(material: Material, drifted=()) -> DatasetView:
+    """The data as the map shows them: given labels on the left, the answer on the right."""
+    answer, task = material.answer, material.notes["task"]
+    data, given = material.features, material.answer["given"].astype(bool)
+    labelled = np.flatnonzero(given)
+    wanted = rows_to_show(material, drifted)
+    shown, positions = add_rows(data.X, material.shown, material.positions, wanted)
+    shape = data.image_shape
+    pixels = data.images if data.images is not None else data.X
+    is_image = shape is not None and len(shape) == 2 and pixels.shape[1] == int(np.prod(shape))
+    sure = answer.get("confidence")
+
+    def prediction(labels):
+        return PredictionView(len(labelled), 0, labels, sure, labelled)
+
+    predictions = {"all labels": prediction(answer["label"])}
+    if task != "regression":
+        doubtful = np.where(given | (sure >= DOUBT), answer["label"], -1)
+        predictions[f"rows surer than {100 * DOUBT:.0f} %"] = prediction(doubtful)
+    if len(drifted):
+        off = np.isin(np.arange(len(given)), drifted)
+        predictions["rows off the labelled ones"] = prediction(np.where(off, answer["label"], -1))
+    return DatasetView(
+        n_rows=data.X.shape[0],
+        n_features=data.X.shape[1],
+        task=task,
+        classes=material.classes,
+        image_shape=shape if is_image else None,
+        y=None if task == "clustering" else material.truth.y,
+        map2d=positions,
+        shown=shown,
+        predictions=predictions,
+        images=(lambda rows: pixels[rows].reshape(len(rows), *shape)) if is_image else None,
+        values=lambda rows: data.X[rows].toarray() if hasattr(data.X, "toarray") else data.X[rows],
+        feature_names=data.feature_names,
+    )
+
+
+def class_rows(material: Material) -> list[dict]:
+    """One row per class: labels given, rows found, mean confidence, expected wrong ones."""
+    answer, given = material.answer, material.answer["given"].astype(bool)
+    rows = []
+    for code, name in enumerate(material.classes):
+        mine = answer["label"] == code
+        new = mine & ~given
+        sure = float(np.mean(answer["confidence"][new])) if new.any() else None
+        rows.append(
+            {
+                "name": name,
+                "code": code,
+                "given": int((mine & given).sum()),
+                "found": int(new.sum()),
+                "share": float(mine.mean()),
+                "sure": sure,
+                "wrong": None if sure is None else float((1 - answer["confidence"][new]).sum()),
+            }
+        )
+    return rows
+
+
+def describe_rows(material: Material, view: DatasetView, rows) -> list[dict]:
+    """Words and pictures for single rows."""
+    prediction = view.predictions["all labels"]
+    second = material.answer.get("second")
+    found = []
+    for sample in samples.describe(view, prediction, np.asarray(rows)):
+        other = "" if second is None or second[sample.row] < 0 else view.classes[second[sample.row]]
+        facts = row_facts(material, sample.row) if view.images is None else ""
+        name = material.name_of(sample.row)
+        found.append({"sample": sample, "name": name, "second": other, "facts": facts})
+    return found
+
+
+def row_facts(material: Material, row: int, count: int = 5) -> str:
+    """What stands out in a row: its most unusual values, as they are in the file."""
+    X, names = material.features.X, material.features.feature_names
+    values = X[[row]].toarray()[0] if hasattr(X, "toarray") else np.asarray(X[row])
+    planned = {c["name"]: c for c in material.table["columns"] or () if c["kind"] == "number"}
+    if not planned or names is None:
+        return samples.top_values(values, names, count)
+    words = []
+    for j in np.argsort(-np.abs(values), kind="stable"):
+        c = planned.get(names[j])
+        if c is not None:
+            words.append(f"{names[j]} = {values[j] / c['factor'] + c['offset']:.4g}")
+        elif values[j] == 1:
+            words.append(str(names[j]).replace("=", " = ", 1))
+        if len(words) == count:
+            break
+    return ", ".join(words)
+
+
+def doubtful_rows(material: Material) -> np.ndarray:
+    """The rows labelled here that are least sure."""
+    if "confidence" not in material.answer:
+        return np.empty(0, dtype=np.int64)
+    sure = np.where(material.answer["given"].astype(bool), np.inf, material.answer["confidence"])
+    order = np.argsort(sure, kind="stable")[:DOUBTFUL]
+    return order[np.isfinite(sure[order])]
+
+
+def render_answer(material: Material, finished: Finished, *, config: dict) -> str:
+    """Write the page; the same material gives the same page.
+
+    Parameters
+    ----------
+    material : Material
+    finished : Finished
+    config : dict
+        Shown under the settings.
+    """
+    drifted = [r for w in finished.warnings if w["kind"] == OFF for r in w["rows"]]
+    view = make_view(material, drifted)
+    payload = maps.payload(view, "all labels", SHEET_BYTES)
+    payload["rows"] = maps.pack(view.shown + 1, "u4")  # people count rows from 1
+    task = material.notes["task"]
+    return _environment().get_template("label.html.j2").render(
+        title=f"Labels for {material.table['file']}",
+        lines=summary_lines(finished.summary),
+        summary=finished.summary,
+        comparison=finished.summary["comparison"],
+        task=task,
+        sentences=material.table["sentences"],
+        class_rows=class_rows(material) if material.classes else [],
+        doubtful=describe_rows(material, view, doubtful_rows(material)),
+        advised=describe_rows(material, view, finished.advised),
+        warnings=finished.warnings,
+        calibration=material.notes["calibration_error"],
+        histogram=page._markup(histogram(material)) if task != "regression" else "",
+        settings=tables.settings_text(config),
+        details={
+            k: f"{v:.4g}" if isinstance(v, float) else v
+            for k, v in material.notes["details"].items()
+        },
+        model=model_words(finished.summary) if material.model_bytes else "",
+        map=payload,
+        view=view,
+        maps={"map": payload},
+        with_images=view.images is not None,
+    )  # fmt: skip
+
+
+def histogram(material: Material, width: int = 620, height: int = 150) -> str:
+    """How many rows have which confidence, as SVG."""
+    given = material.answer["given"].astype(bool)
+    sure = material.answer["confidence"][~given]
+    counts, edges = np.histogram(np.clip(sure, 0, 1), bins=20, range=(0, 1))
+    tallest, step = max(int(counts.max()), 1), (width - 20) / 20
+    bars = []
+    for k, count in enumerate(counts):
+        h = (height - 40) * count / tallest
+        bars.append(
+            f'<rect x="{10 + k * step:.1f}" y="{height - 25 - h:.1f}" width="{step - 2:.1f}" '
+            f'height="{h:.1f}" fill="#0072b2"><title>{100 * edges[k]:.0f} to '
+            f"{100 * edges[k + 1]:.0f} %: {count} rows</title></rect>"
+        )
+    ends = {0: "start", 1: "end"}
+    ticks = [
+        f'<text x="{10 + share * (width - 20):.0f}" y="{height - 8}" '
+        f'text-anchor="{ends.get(share, "middle")}" '
+        f'font-size="12" fill="#51606e">{100 * share:.0f} %</text>'
+        for share in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    label = f"Confidence of {len(sure)} labels; the fullest of 20 bars holds {tallest} rows."
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{label}" '
+        f'style="max-width:100%;height:auto">{"".join(bars + ticks)}</svg>'
+    )

@@ -1,6 +1,0 @@
-"""Labelling the user's own file: one command, or one function, from a table to an answer."""
-
-from fewfold.labelling.command import Labelled, label
-from fewfold.labelling.prediction import predict
-
-__all__ = ["Labelled", "label", "predict"]

@@ -1,0 +1,182 @@
+"""Settings of the partition, and the paper's rules for what is left to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """Settings of `partition.partition`; "auto" follows the paper's rules.
+
+    Attributes
+    ----------
+    n_parts, min_labelled, min_unlabelled : int or "auto"
+        Number of decision sets and the least number of points of each kind in one.
+    n_neighbors : int or "auto"
+        Size of the neighbourhoods of covariances and cover, ``floor(3 log M)``.
+    degree : int or "auto"
+        Mahalanobis neighbours of a point in the graph, ``floor(1.5 log(m + n))``.
+    sigma : float or "auto"
+        Bandwidth of the Hellinger weights. "auto" is 0.2 and, in up to 4 dimensions where the
+        covers disagree about the partition, 0.15 if they agree better then.
+    ridge : float or "auto"
+        Share of the mean variance added to each covariance; 0.01 up to 4 dimensions, else 0.3.
+    cell_ridge : float or "auto"
+        The same for the Gaussians of the decision sets; 1e-6 up to 4 dimensions, else ``ridge``.
+    n_components : int, "auto" or None
+        Principal components in which the geometry is read.
+    n_refits : int
+        Times a neighbourhood is chosen again along its own covariance; 0 as in the paper.
+    n_covers : int
+        Covers tried, from different starts; the one the others agree with most is kept.
+    n_restarts : int
+        Starts of the constrained k-means.
+    unit_weights : bool
+        Ignore the Hellinger distances (for comparison).
+    """
+
+    n_parts: int | str = "auto"
+    min_labelled: int | str = "auto"
+    min_unlabelled: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    degree: int | str = "auto"
+    sigma: float | str = "auto"
+    ridge: float | str = "auto"
+    cell_ridge: float | str = "auto"
+    n_components: int | str | None = "auto"
+    n_refits: int = 15
+    n_covers: int = 3
+    n_restarts: int = 10
+    unit_weights: bool = False
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How many parts, and the least number of points of each kind in one.
+
+    Attributes
+    ----------
+    n_parts : int
+    min_labelled, min_unlabelled : int
+        The paper's a and b.
+    notes : tuple of str
+        What was lowered so that the bounds can be met, in words for the report.
+    """
+
+    n_parts: int
+    min_labelled: int
+    min_unlabelled: int
+    notes: tuple[str, ...] = field(default=())
+
+
+def default_parts(n_labelled: int) -> int:
+    """Return the number of parts, ``ceil(0.5 log n)``, at least 1.
+
+    Examples
+    --------
+    >>> [default_parts(n) for n in (1, 20, 80, 640)]
+    [1, 2, 3, 4]
+    """
+    return max(1, int(np.ceil(0.5 * np.log(max(1, n_labelled)))))
+
+
+def default_neighborhood(n_unlabelled: int) -> int:
+    """Return the size of a covariance neighbourhood, ``floor(3 log M)``, at least 2.
+
+    Examples
+    --------
+    >>> default_neighborhood(20_000)
+    29
+    """
+    return max(2, int(3 * np.log(max(1, n_unlabelled))))
+
+
+def default_degree(n_points: int) -> int:
+    """Return the Mahalanobis neighbours of a point, ``floor(1.5 log(m + n))``, at least 1.
+
+    Examples
+    --------
+    >>> default_degree(1500)
+    10
+    """
+    return max(1, int(1.5 * np.log(max(1, n_points))))
+
+
+def default_minimum(n_points: int, n_labelled: int) -> int:
+    """Return the least size of a part, ``floor(1.25 n_points / log^2 n)``.
+
+    Examples
+    --------
+    >>> default_minimum(20, 20), default_minimum(1500, 20)
+    (2, 208)
+    """
+    if n_labelled < 2:
+        return 0
+    return int(1.25 * n_points / np.log(n_labelled) ** 2)
+
+
+def resolve_bounds(
+    n_labelled: int,
+    n_unlabelled_kept: int,
+    n_parts: int | str = "auto",
+    min_labelled: int | str = "auto",
+    min_unlabelled: int | str = "auto",
+) -> Bounds:
+    """Turn settings into feasible bounds: rules give way, numbers set by the user do not.
+
+    Parameters
+    ----------
+    n_labelled, n_unlabelled_kept : int
+        The paper's n and m.
+    n_parts, min_labelled, min_unlabelled : int or "auto"
+
+    Returns
+    -------
+    Bounds
+
+    Raises
+    ------
+    InputError
+        If numbers that were set cannot be met.
+
+    Examples
+    --------
+    >>> resolve_bounds(20, 1500)
+    Bounds(n_parts=2, min_labelled=2, min_unlabelled=208, notes=())
+    """
+    k = default_parts(n_labelled) if n_parts == "auto" else _whole("n_parts", n_parts, 1)
+    notes = []
+    limits = []
+    for name, value, available in (
+        ("min_labelled", min_labelled, n_labelled),
+        ("min_unlabelled", min_unlabelled, n_unlabelled_kept),
+    ):
+        if value == "auto":
+            rule = default_minimum(available, n_labelled)
+            limit = min(rule, available // k)
+            if limit < rule:
+                notes.append(
+                    f"{name} lowered from {rule} to {limit}: {available} points, {k} parts"
+                )
+        else:
+            limit = _whole(name, value, 0)
+            if limit * k > available:
+                raise InputError(
+                    f"{name}={limit} with {k} parts needs {limit * k} such points, got "
+                    f"{available}. Lower {name} or n_parts, or leave {name}='auto'."
+                )
+        limits.append(limit)
+    return Bounds(k, *limits, tuple(notes))
+
+
+def _whole(name, value, least):
+    if isinstance(value, (bool, str)) or int(value) != value or value < least:
+        raise InputError(
+            f"{name}={value!r} is not allowed. Give 'auto' or a whole number of at least {least}."
+        )
+    return int(value)

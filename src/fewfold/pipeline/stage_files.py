@@ -1,0 +1,100 @@
+"""The two files every later stage starts from: features without labels, labels without features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fewfold.pipeline import artifacts
+
+
+@dataclass(frozen=True)
+class Features:
+    """Prepared rows: ``X`` is what models see, ``X_new`` what they never saw before predicting."""
+
+    X: Any
+    X_new: Any
+    images: Any
+    images_new: Any
+    image_shape: tuple | None
+    feature_names: list | None
+
+    def for_graph(self, needs_images: bool):
+        """Return the rows, and new rows, a graph is searched in: pixels where it needs images."""
+        if needs_images and self.images is not None:
+            return self.images, self.images_new
+        return self.X, self.X_new
+
+
+def read_features(path) -> Features:
+    """Read a file of stage prepare_features."""
+    with artifacts.read(path, "prepare_features") as file:
+        shape = file.note("image_shape")
+        return Features(
+            X=file["X"],
+            X_new=file.get("X_new"),
+            images=file.get("images"),
+            images_new=file.get("images_new"),
+            image_shape=tuple(shape) if shape else None,
+            feature_names=file.get("feature_names"),
+        )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The truth about the rows of `Features`: codes (-1 unknown) or floats (NaN unknown)."""
+
+    y: np.ndarray
+    y_new: np.ndarray | None
+    task: str
+    classes: list | None
+    test_mask: np.ndarray | None
+    label_splits: np.ndarray | None
+    groups: np.ndarray | None
+    groups_new: np.ndarray | None
+    ids: list | None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for regression."""
+        return len(self.classes) if self.classes else 0
+
+
+def read_labels(path) -> Labels:
+    """Read a file of stage prepare_labels."""
+    with artifacts.read(path, "prepare_labels") as file:
+        names = ("test_mask", "label_splits", "groups", "groups_new", "ids", "classes", "y_new")
+        return Labels(y=file["y"], task=file.note("task"), **{n: file.get(n) for n in names})
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Labelled draws: trial t with budget b labels ``order[t, :b]``."""
+
+    order: np.ndarray
+    budgets: list
+    evaluate: str
+    protocol: str
+    seed: int
+
+    @property
+    def labeled_rows(self) -> np.ndarray:
+        """All rows that some draw labels, sorted: the kernel rows that training needs."""
+        return np.unique(self.order)
+
+
+def read_splits(path, n_rows: int | None = None) -> Splits:
+    """Read a file of stage draw_splits; ``n_rows``, if given, is the number of rows it is about."""
+    with artifacts.read(path, "draw_splits") as file:
+        order = file["order"]
+        if n_rows is not None:
+            file.check_rows("order", order, n_rows)
+        return Splits(
+            order,
+            file["budgets"].tolist(),
+            file.note("evaluate"),
+            file.note("protocol"),
+            file.note("seed"),
+        )

@@ -1,0 +1,428 @@
+"""What each kind of stage file holds; `artifacts.read` checks it, once, in one place.
+
+Notes and the headers of arrays (shape, type, sizes that must agree) are compared when a file is
+opened, which reads no array; the range of an array's values when the array is read. A results
+folder or a cache may be shared, so a right seal does not make contents right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from fewfold.system.file_schema import (
+    LARGEST_NUMBER,
+    Array,
+    Check,
+    anything,
+    array,
+    either,
+    has,
+    list_of,
+    mapping,
+    number,
+    optional,
+    real,
+    text,
+    truth,
+    words,
+)
+
+_LARGE = {"low": -LARGEST_NUMBER, "high": LARGEST_NUMBER}
+_COUNT = number(0, 1e15, whole=True)
+_SHAPE = optional(list_of(number(1, 10**7, whole=True), 1, 3))
+_TASK = text(("classification", "regression", "clustering"))
+_TEXTS = list_of(words)
+_SHARE = number(0, 1)
+
+
+@dataclass(frozen=True)
+class StageSchema:
+    """The contents of a stage's file.
+
+    Attributes
+    ----------
+    arrays : dict of name to Array
+        Of a file's arrays, in the order in which sizes are bound. ``group/*`` and ``*.key`` stand
+        for all arrays in a group, and all whose name ends so; their named sizes are each one's own.
+    required : tuple of str
+        Arrays that must be there.
+    notes : dict of name to Check
+        A note that is missing is None.
+    settings : Check
+    agree : callable (notes, sizes, names) -> iterator of faults, optional
+        What must fit together beyond the above.
+    """
+
+    arrays: dict[str, Array]
+    required: tuple = ()
+    notes: dict[str, Check] = field(default_factory=dict)
+    settings: Check = anything
+    agree: Callable[[dict, dict, list], Iterator[str | None]] | None = None
+
+    def array(self, name: str) -> Array | None:
+        """Return the declaration of an array; None for one that no reader knows."""
+        head, tail = f"{name.split('/')[0]}/*", f"*.{name.rsplit('.')[-1]}"
+        return self.arrays.get(name) or self.arrays.get(head) or self.arrays.get(tail)
+
+    def open(self, file) -> dict:
+        """Check notes and headers of an opened file; returns the sizes of its dimensions.
+
+        Parameters
+        ----------
+        file : fewfold.pipeline.artifacts.Artifact
+        """
+        sizes: dict = {}
+        names = file.names()
+        if missing := sorted(set(self.required) - set(names)):
+            file.fail(f"lacks the arrays {', '.join(missing)}")
+        notes = {key: file.note(key) for key in self.notes}
+        faults = [(f"note {key}", self.notes[key](notes[key], sizes)) for key in notes]
+        faults.append(("settings", self.settings(file.settings, sizes)))
+        faults += [(n, a.header(*file.header(n), sizes)) for n, a in self.arrays.items()
+                   if n in names]  # fmt: skip
+        faults += [("it:", fault) for fault in self.agree(notes, sizes, names)] if (
+            self.agree and not any(fault for _, fault in faults)
+        ) else []  # fmt: skip
+        for name, fault in faults:
+            if fault is not None:
+                file.fail(f"does not fit: {name} {fault}")
+        return sizes
+
+
+def _labels_agree(notes, sizes, names):
+    if notes["task"] == "classification" and "y" in names and "classes" not in names:
+        yield "a classification task lacks the names of its classes"
+
+
+def _kernel_agrees(notes, sizes, names):
+    columns = notes["n"] + notes["n_new"]
+    if "columns" in sizes and sizes["columns"] != columns:
+        yield f"K has {sizes['columns']} columns, n + n_new is {columns}"
+    if notes["kind"] == "squared_distances" and notes["gamma"] is None:
+        yield "gamma is missing beside squared distances"
+    if notes["sparse"] is (notes["kind"] == "squared_distances") is True:
+        yield "squared distances cannot be sparse"
+
+
+# Arrays that each type of manifold must have; types of other packages are theirs to check.
+_MANIFOLD = {
+    "eigenbasis": {
+        "eigenvectors": array("n", "p"),
+        "eigenvalues": array("p"),
+        "residuals": array("p"),
+        "components": array("n", kinds="iu", low=0, below="n"),
+        "degrees": array("n", low=0),
+    },
+    "embedding": {
+        "embedding": array("n", "q"),
+        "n_neighbors": array(kinds="iu", low=1, high=1e6),
+    },
+    "atlas": {
+        "origin": array("d"),
+        "basis": array("basis_d", "basis_r"),
+        "means": array("charts", "r"),
+        "directions": array("charts", "q", "r"),
+        "dims": array("charts", kinds="iu", low=0, at_most="q"),
+        "interior": array("n", kinds="iu", low=-1, below="charts"),
+        "member_rows": array("members", kinds="iu", low=0, below="n"),
+        "member_charts": array("members", kinds="iu", low=0, below="charts"),
+        "energy": array("steps"),
+        "energy_kind": array("kinds", kinds="iu"),
+    },
+}
+_FINER = {
+    f"finer_{name}": Array(
+        tuple(d if d in ("n", "r") else f"finer_{d}" for d in spec.dims), spec.kinds, low=spec.low,
+        below=spec.below and (spec.below if spec.below == "n" else f"finer_{spec.below}"),
+        at_most=spec.at_most and f"finer_{spec.at_most}",
+    )
+    for name, spec in _MANIFOLD["atlas"].items()
+    if name not in ("origin", "basis")
+}  # fmt: skip
+
+
+def _manifold_agrees(notes, sizes, names):
+    wanted = dict(_MANIFOLD.get(notes["kind"], {}))
+    if notes["kind"] == "atlas" and any(name.startswith("finer_") for name in names):
+        wanted |= _FINER
+    if missing := sorted(set(wanted) - set(names)):
+        yield f"a manifold of type {notes['kind']} lacks the arrays {', '.join(missing)}"
+    elif notes["kind"] == "atlas":
+        found, own = (sizes["basis_d"], sizes["basis_r"]), (sizes["d"], sizes["r"])
+        # An empty basis: the atlas works in the space of the rows themselves.
+        if found != own and not (found == (0, 0) and own[0] == own[1]):
+            yield f"its basis has shape {found}, its charts need {own}"
+
+
+def _encoding(prefix, suffix, n):
+    q, d = f"{prefix}q", f"{prefix}d"
+    return {
+        f"{prefix}charts{suffix}": array(n, q, kinds="iu", low=0, high=10**7),
+        f"{prefix}errors{suffix}": array(n, q),
+        f"{prefix}member{suffix}": array(n, q, kinds="b"),
+        f"{prefix}projections{suffix}": array(n, q, d, **_LARGE),
+    }
+
+
+def _points_agree(notes, sizes, names):
+    for prefix, suffix in (("", ""), ("finer_", ""), ("", "_new"), ("finer_", "_new")):
+        wanted = set(_encoding(prefix, suffix, "n"))
+        if wanted & set(names) and not wanted <= set(names):
+            yield f"it lacks the arrays {', '.join(sorted(wanted - set(names)))}"
+    if not {"charts", "positions"} & set(names):
+        yield "it lacks the arrays of an encoding"
+    finer = {"finer_charts", "finer_charts_new"} & set(names)
+    if "charts_new" in names and len(finer) == 1:
+        yield "only some of its rows have a finer encoding"
+
+
+_KERNEL_NOTES = {
+    "kind": text(("kernel", "squared_distances")),
+    "n": _COUNT,
+    "n_new": _COUNT,
+    "gamma": optional(number(0, 1e300)),
+    "sparse": truth,
+}
+_METHOD = words
+_COMPARISON = has(
+    {"chosen": _METHOD},
+    {
+        "runner_up": optional(_METHOD),
+        "reason": optional(words),
+        "members": list_of(_METHOD, longest=1000),
+        "calibrations": mapping(list_of(real, 2, 2)),
+        "estimate": optional(has({k: real for k in ("value", "low", "high", "level", "n_labels")})),
+        "table": list_of(
+            has({"method": _METHOD, "failed": _COUNT}
+                | {k: real for k in ("loss", "difference", "standard_error", "seconds")})
+        ),
+    },
+)  # fmt: skip
+_WARNINGS = list_of(has({"kind": words, "text": words, "rows": list_of(_COUNT)}))
+_NEIGHBORS = {
+    "indices": array("n", "k", kinds="iu", low=0),
+    "distances": array("n", "k", low=0),
+}
+_GRAPH_SETTINGS = has(
+    {},
+    {
+        "n_neighbors": number(1, 10**6, whole=True),
+        "metric": text(),
+        "method": text(("exact", "approximate")),
+        "weights": text(("binary", "heat", "self_tuning", "relative")),
+        "bandwidth": optional(number(0, 1e300)),
+        "symmetrize": text(("union", "mutual", "mean")),
+        "canonicalize": list_of(text(), longest=100),
+        "image_shape": _SHAPE,
+        "candidates": number(1, 10**6, whole=True),
+        "candidate_dims": number(0, 10**6, whole=True),
+        "metric_options": mapping(anything),
+    },
+)
+_LABELS = {
+    "y": array("n", kinds="if", low=-1, below="k", nan=True),
+    "test_mask": array("n", kinds="b"),
+    "label_splits": array("splits", "labels", kinds="iu", low=0, below="n"),
+    "groups": array("n", kinds="iu"),
+}
+_RAW = StageSchema(
+    {
+        "X": array("n", "d", kinds="fiub", nan=True, sparse=True),
+        "feature_names": array("d", kinds="T"),
+        "classes": array("k", kinds="T"),
+        "ids": array("n", kinds="T"),
+        **_LABELS,
+    },
+    notes={"task": optional(_TASK), "image_shape": _SHAPE},
+    agree=_labels_agree,
+)
+# The third file that `fewfold label` makes of a table, beside features and labels.
+LABEL_TABLE = StageSchema(
+    {"ids": array("n", kinds="T")},
+    notes={
+        "id_name": words,
+        "columns": optional(list_of(has({"name": words, "kind": words}))),
+        "sentences": _TEXTS,
+        "target": optional(words),
+        "file": words,
+        "warnings": _WARNINGS,
+    },
+)
+
+
+def _answer_agrees(notes, sizes, names):
+    numbers = {"low", "high"} if notes["task"] == "regression" else {"confidence", "second"}
+    numbers |= {"label", "given"} | ({"proba"} if notes["task"] != "regression" else set())
+    if missing := sorted(numbers - set(names)):
+        yield f"an answer of task {notes['task']} lacks the arrays {', '.join(missing)}"
+
+
+SCHEMAS = {
+    "fetch_dataset": _RAW,
+    "fewfold label": _RAW,
+    "prepare_features": StageSchema(
+        {
+            "X": array("n", "d", kinds="fiu", sparse=True, **_LARGE),
+            "X_new": array("m", "d", kinds="fiu", sparse=True, **_LARGE),
+            "images": array("n", "pixels", kinds="fiu", **_LARGE),
+            "images_new": array("m", "pixels", kinds="fiu", **_LARGE),
+            "feature_names": array("d", kinds="T"),
+        },
+        ("X",),
+        notes={
+            "image_shape": _SHAPE,
+            "oddities": optional(mapping(_COUNT)),
+            "explained_variance": optional(real),
+        },
+    ),
+    "prepare_labels": StageSchema(
+        {
+            "classes": array("k", kinds="T"),
+            **_LABELS,
+            "y_new": array("m", kinds="if", low=-1, below="k", nan=True),
+            "groups_new": array("m", kinds="iu"),
+            "ids": array("ids", kinds="T"),
+        },
+        ("y",),
+        notes={"task": _TASK},
+        agree=_labels_agree,
+    ),
+    "draw_splits": StageSchema(
+        {
+            "order": array("trials", "labels", kinds="iu", low=0),
+            "budgets": array("budgets", kinds="iu", low=0, at_most="labels"),
+        },
+        ("order", "budgets"),
+        notes={
+            "evaluate": text(("unlabeled", "test")),
+            "protocol": text(("transductive", "inductive")),
+            "seed": number(0, 2**64, whole=True),
+        },
+    ),
+    "search_neighbors": StageSchema(
+        _NEIGHBORS,
+        tuple(_NEIGHBORS),
+        notes={"first_row": _COUNT, "recall": optional(_SHARE)},
+    ),
+    "build_graph": StageSchema(
+        {
+            "W": array("n", "n", kinds="f", low=0, sparse=True),
+            "indices": array("n", "k", kinds="iu", low=0, below="n"),
+            "distances": array("n", "k", low=0),
+            "scales": array("n", low=0),
+            "component": array("n", kinds="iu", low=0, below="n"),
+            "isolated": array("isolated", kinds="iu", low=0, below="n"),
+        },
+        ("W", "indices", "distances", "scales", "component", "isolated"),
+        notes={
+            "bandwidth": number(0, 1e300),
+            "n_components": number(1, 1e15, whole=True),
+            "recall": optional(_SHARE),
+        },
+        settings=_GRAPH_SETTINGS,
+    ),
+    "extend_graph": StageSchema({"weights": array("m", "n", low=0, sparse=True)}, ("weights",)),
+    "fit_manifold": StageSchema(
+        {name: spec for arrays in (*_MANIFOLD.values(), _FINER) for name, spec in arrays.items()},
+        notes={"kind": text()},
+        agree=_manifold_agrees,
+    ),
+    "encode_points": StageSchema(
+        {
+            **_encoding("", "", "n"),
+            **_encoding("finer_", "", "n"),
+            **_encoding("", "_new", "m"),
+            **_encoding("finer_", "_new", "m"),
+            "positions": array("n", "dims"),
+            "positions_new": array("m", "dims"),
+        },
+        agree=_points_agree,
+    ),
+    "compute_kernel_tile": StageSchema(
+        {
+            "rows": array("rows", kinds="iu", low=0),
+            "K": array("rows", "columns", sparse=True),
+        },
+        ("rows", "K"),
+        notes=_KERNEL_NOTES,
+        agree=_kernel_agrees,
+    ),
+    "join_kernel": StageSchema(
+        {
+            "rows": array("rows", kinds="iu", low=0),
+            "tiles": array("tiles", kinds="T"),
+            "tile_starts": array("tiles", kinds="iu", low=0, at_most="rows"),
+            "tile_digests": array("tiles", kinds="T"),
+            "K": array("rows", "columns"),
+        },
+        ("rows", "tiles", "tile_starts", "tile_digests"),
+        notes=_KERNEL_NOTES,
+        agree=_kernel_agrees,
+    ),
+    "make_copies": StageSchema(
+        {
+            "rows": array("rows", kinds="iu", low=0),
+            "copies": array("rows", "copies", "d", **_LARGE),
+        },
+        ("rows", "copies"),
+    ),
+    "train_method": StageSchema(
+        {
+            "labels/*": array("n", kinds="if", low=-1, high=2**31, nan=True),
+            "confidence/*": array("n", nan=True),
+            "figures/*": array("figures", kinds="T"),
+            "labels_new/*": array("n", kinds="if", low=-1, high=2**31, nan=True),
+        },
+        notes={
+            "cells": list_of(
+                has({"trial": _COUNT, "budget": _COUNT, "seed": number(0, 2**64, whole=True),
+                     "fit_s": real, "predict_s": real, "status": words})
+            )
+        },
+    ),
+    "choose_method": StageSchema(
+        {
+            "*.rows": array("n", kinds="iu", low=0),
+            "*.losses": array("n", nan=True),
+            "*.labels": array("n", nan=True),
+            "*.confidence": array("n", nan=True),
+        },
+        notes={"comparison": _COMPARISON},
+    ),
+    "label_rows": StageSchema(
+        {
+            "label": array("n", kinds="if", low=-1, high=2**31, nan=True),
+            "confidence": array("n", nan=True),
+            "second": array("n", kinds="iu", low=-1, high=2**31),
+            "given": array("n", kinds="b"),
+            "guessed": array("n", kinds="b"),
+            "proba": array("n", "k", low=-1e-3, high=1 + 1e-3),
+            "low": array("n", nan=True),
+            "high": array("n", nan=True),
+        },
+        ("label", "given"),
+        notes={
+            "comparison": _COMPARISON,
+            "method": _METHOD,
+            "learner": words,
+            "status": words,
+            "details": mapping(either(real, truth, words)),
+            "task": _TASK,
+            "warnings": _WARNINGS,
+            "calibration": list_of(real, 2, 2),
+            "calibration_error": optional(has({"before": real, "after": real})),
+            "width": optional(real),
+        },
+        agree=_answer_agrees,
+    ),
+    "draw_map": StageSchema(
+        {
+            "shown": array("shown", kinds="iu", low=0),
+            "positions": array("shown", 2),
+        },
+        ("shown", "positions"),
+    ),
+}  # fmt: skip
+
+SCHEMAS["cluster_rows"] = SCHEMAS["label_rows"]  # an answer without labels

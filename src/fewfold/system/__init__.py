@@ -1,0 +1,1 @@
+"""Memory, caches, signals, output paths and text: what every room uses."""
