@@ -29,7 +29,12 @@ CODE = Path(os.environ.get("FEWFOLD_CODE", ROOT)).resolve()
 TESTS = Path(__file__).resolve().parents[1]
 MEMORY = 8 << 30
 RESEAL = """
-import json, sys
+import json, sys, types
+try:
+    import fewfold.pipeline.artifacts
+except ImportError:  # where it was in older versions
+    import fewfold.artifacts
+    sys.modules["fewfold.pipeline"] = types.SimpleNamespace(artifacts=fewfold.artifacts)
 from _resealed import change_file
 import numpy as np
 path, notes, arrays = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])

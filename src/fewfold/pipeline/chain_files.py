@@ -35,7 +35,7 @@ def load_inputs(files: dict) -> tuple[Inputs, Labels]:
     if files.get("manifold"):
         with read(files["manifold"], "fit_manifold") as file:
             arrays = {name: file[name] for name in file.names()}
-            manifold = ManifoldModel(arrays, dict(file.settings))
+            manifold = ManifoldModel(arrays, dict(file.settings), type=file.note("kind"))
     if files.get("points"):
         with read(files["points"], "encode_points") as file:
             points = {name: file[name] for name in file.names()}

@@ -12,6 +12,7 @@ import pandas as pd
 from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.chain_files import cells_of
 from fewfold.pipeline.layout import cost_files
+from fewfold.pipeline.result_tables import read_table
 from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 from fewfold.pipeline.stages import read_cost
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
@@ -46,7 +47,7 @@ def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> Re
     logs : path-like
         Where stages left what they cost.
     """
-    frames = {name: pd.read_csv(path) for name, path in tables.items()}
+    frames = {name: read_table(path, name) for name, path in tables.items()}
     return ReportContent(
         **frames,
         datasets={name: _dataset_view(files, frames["summary"], name)
