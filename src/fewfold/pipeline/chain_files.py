@@ -35,7 +35,7 @@ def load_stages(files: dict) -> dict:
     if files.get("manifold"):
         with read(files["manifold"], "fit_manifold") as file:
             arrays = {name: file[name] for name in file.names()}
-            found["manifold"] = ManifoldModel(arrays, dict(file.settings))
+            found["manifold"] = ManifoldModel(arrays, dict(file.settings), type=file.note("kind"))
     if files.get("points"):
         found |= _read_points(files["points"], found.get("manifold"))
     if files.get("kernel"):
