@@ -58,7 +58,14 @@ def check_packages() -> list[Finding]:
     try:
         wanted = [Requirement(text) for text in metadata.requires("fewfold") or ()]
     except metadata.PackageNotFoundError:
-        return [Finding("error", "fewfold", "not installed", "Run 'pip install fewfold', or 'make install' in a checkout.")]
+        return [
+            Finding(
+                "error",
+                "fewfold",
+                "not installed",
+                "Run 'pip install fewfold', or 'make install' in a checkout.",
+            )
+        ]
     found = [Finding("ok", "fewfold", metadata.version("fewfold"))]
     missing = []
     wanted = [n for n in wanted if n.marker is None or n.marker.evaluate({"extra": ""})]

@@ -11,7 +11,8 @@ def test_a_workflow_imports_ours_and_adds_a_rule(project, tmp_path):
     (tmp_path / "Snakefile").write_text(textwrap.dedent(f"""
         module fewfold:
             snakefile: {str(project.folder / "workflow/Snakefile")!r}
-            config: {{"run": {{"datasets": ["tiny"], "methods": ["knn"], "labels": [6], "trials": 1}},
+            config: {{"run": {{"datasets": ["tiny"], "methods": ["knn"], "labels": [6],
+                              "trials": 1}},
                      "datasets": {{"tiny": {{"source": "gaussians_g50c",
                                             "options": {{"n_samples": 60, "seed": 1}}}}}}}}
         use rule * from fewfold as fewfold_*

@@ -99,7 +99,11 @@ def test_snakemake_lint(snakefile):
 
 
 def test_snakefmt():
-    files = [ROOT / "Snakefile", ROOT / "workflow/Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
+    files = [
+        ROOT / "Snakefile",
+        ROOT / "workflow/Snakefile",
+        *sorted((ROOT / "workflow").rglob("*.smk")),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "snakefmt", "--check", *map(str, files)],
         capture_output=True, text=True, check=False,
