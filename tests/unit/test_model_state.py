@@ -58,7 +58,7 @@ def test_saved_and_loaded_it_predicts_the_same(method, moons):
 def test_a_state_that_is_not_what_was_declared_is_refused(method, moons):
     X, y, _, _ = moons
     arrays, notes = fitted(method, X, y).to_arrays()
-    fields = {f.name: f for f in method.load()._state if isinstance(f, Field)}
+    fields = {f.name: f for f in method.load()._declare(notes) if isinstance(f, Field)}
     sizes = [size for f in fields.values() if f.name in arrays for size in f.shape]
     for name, value in arrays.items():
         if getattr(value, "dtype", np.dtype(int)).kind != "f" or value.ndim == 0:
@@ -69,3 +69,19 @@ def test_a_state_that_is_not_what_was_declared_is_refused(method, moons):
         for wrong in wrongs:
             with pytest.raises(InputError, match=method.load().__name__):
                 method.load().from_arrays({**arrays, name: wrong}, notes)
+
+
+@pytest.mark.parametrize("mode", ["ssl", "global", "clairvoyant"])
+@pytest.mark.parametrize("base", ["svm", "logistic", "nearest", "kernel", "ridge"])
+def test_every_learner_of_the_parts_is_stored(moons, base, mode):
+    X, y, X_new, codes = moons
+    method = registry.methods()["multimanifold"]
+    task = "regression" if base in ("kernel", "ridge") else "classification"
+    given = np.where(y < 0, np.nan, y)
+    model = method.build({"base": base, "mode": mode, "n_parts": 2}, task=task, random_state=0)
+    model.fit(X, given, groups=codes[:160])
+    again = type(model).from_arrays(*model.to_arrays())
+    np.testing.assert_array_equal(again.predict(X_new), model.predict(X_new))
+    arrays, notes = model.to_arrays()
+    with pytest.raises(InputError, match="learners"):
+        type(model).from_arrays(arrays, {**notes, "learners": ["pickle"]})
