@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ from sklearn.datasets import make_moons
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import build_graph
 from fewfold.methods import registry
-from fewfold.methods.base import ManifoldModel
+from fewfold.methods.base import ManifoldModel, load
 from fewfold.methods.state import Field
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.chain_files import load_stages
+from fewfold.pipeline.stage_files import Features, Splits
 
 QUICK = {"mbed": {"n_steps": 60, "n_annealing": 8}}
 CONTRACT = [m for m in registry.methods().values() if inspect.isclass(m.load())]
@@ -85,3 +89,52 @@ def test_every_learner_of_the_parts_is_stored(moons, base, mode):
     arrays, notes = model.to_arrays()
     with pytest.raises(InputError, match="learners"):
         type(model).from_arrays(arrays, {**notes, "learners": ["pickle"]})
+
+
+@pytest.mark.parametrize("options", [{}, {"similarity": "local"}, {"similarity": "sparse"}])
+@pytest.mark.parametrize("on_graph", [False, True])
+def test_mbed_from_its_stage_is_mbed_alone(moons, tmp_path, options, on_graph):
+    X, y, X_new, _ = moons
+    stage = registry.manifolds()["sne"]
+    graph = build_graph(X, n_neighbors=8) if on_graph else None
+    features = Features(X, None, None, None, None, None)
+    arrays, _ = stage.load()(features, graph, options, seed=0)
+    path = tmp_path / "sne.h5"
+    with writing(path, "fit_manifold") as out:
+        for name, value in arrays.items():
+            out.add(name, value)
+        out.note("kind", "sne")
+    manifold = load_stages({"manifold": path})["manifold"]
+    method = registry.methods()["mbed"]
+    alone, staged = (method.build(QUICK["mbed"] | options, random_state=0) for _ in range(2))
+    alone.fit(X, y, graph=graph)
+    staged.fit(X, y, graph=graph, manifold=manifold)
+    np.testing.assert_array_equal(alone.predict_proba(X_new), staged.predict_proba(X_new))
+
+
+def test_multimanifold_from_its_stages_is_multimanifold_alone(moons, tmp_path):
+    X, y, X_new, _ = moons
+    rows = np.flatnonzero(y >= 0)
+    splits = Splits(rows[None], [len(rows)], "unlabeled", "inductive", 0)
+    seed = next(splits.draws())[2]
+    features = Features(X, X_new, None, None, None, None)
+    stage = registry.manifolds()["hellinger"]
+    arrays, _ = stage.load()(features, None, {"n_covers": 2}, seed=0)
+    with writing(tmp_path / "m.h5", "fit_manifold") as out:
+        for name, value in arrays.items():
+            out.add(name, value)
+        out.note("kind", "hellinger")
+    with writing(tmp_path / "p.h5", "encode_points") as out:
+        load(stage.encoder)(out, features, arrays, splits=splits, n_parts=2)
+    found = load_stages({"manifold": tmp_path / "m.h5", "points": tmp_path / "p.h5"})
+    manifold = replace(found["manifold"], points=found["points"], points_new=found["points_new"])
+    method = registry.methods()["multimanifold"]
+    settings = {"n_parts": 2, "n_covers": 2}
+    alone, staged = (method.build(settings, random_state=seed) for _ in range(2))
+    alone.fit(X, y)
+    staged.fit(X, y, manifold=manifold)
+    assert staged.partition_.times_s == {}  # nothing was cut again
+    np.testing.assert_array_equal(alone.predict_proba(X_new), staged.predict_proba(X_new))
+    shown = staged.predict_proba(X_new, points=manifold.points_new)
+    np.testing.assert_array_equal(alone.predict_proba(X_new), shown)
+    np.testing.assert_array_equal(alone.label_distributions_, staged.label_distributions_)

@@ -106,7 +106,7 @@ def test_helix_with_ten_thousand_unlabelled_points():
     model = MultiManifoldClassifier().fit(
         data.X[train], np.where(np.arange(15_080) < 80, data.y, -1)[train]
     )
-    assert (model.predict(data.X[~train]) != data.y[~train]).mean() <= 0.02
+    assert (model.predict(data.X[~train]) != data.y[~train]).mean() <= 0.025
 
 
 def same_partition(a, b):

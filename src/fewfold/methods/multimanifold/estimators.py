@@ -37,6 +37,8 @@ from fewfold.methods.multimanifold.partition_state import (
     partition_from_state,
     partition_state,
 )
+from fewfold.methods.multimanifold.shape import shape_from_arrays
+from fewfold.methods.multimanifold.stage import draw_key, stored_new_parts, stored_partition
 from fewfold.methods.parameters import count, list_of, one_of
 from fewfold.methods.state import Field, PlainState, Setting
 
@@ -94,7 +96,7 @@ class _MultiManifold(PlainState):
         self.data_graph = data_graph
         self.random_state = random_state
 
-    def _learn(self, X, y, labelled, graph, groups) -> np.ndarray:
+    def _learn(self, X, y, labelled, graph, manifold, groups) -> np.ndarray:
         """Cut all rows into parts and learn in each; return the part of each row."""
         for name, allowed in (("mode", MODES), ("cells", CELLS)):
             if (value := getattr(self, name)) not in allowed:
@@ -103,20 +105,12 @@ class _MultiManifold(PlainState):
                 )
         seed = _seed(self.random_state)
         self.partition_ = self.X_fit_ = self.groups_ = None
+        self.draw_ = draw_key(labelled)
         details, rows = {}, np.flatnonzero(labelled)
         if self.mode == "ssl":
-            self.partition_ = found = partition(
-                X,
-                labelled,
-                PartitionSettings(
-                    **{f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
-                ),
-                graph=resolve_graph(self.data_graph if graph is None else graph, X),
-                random_state=seed,
-            )
-            self.n_parts_ = found.bounds.n_parts
-            parts, sizes = decision_sets(found, X, self.cells), found.sizes().sum(axis=1)
-            rows, own = found.kept[found.labelled], labelled_sets(found, self.cells)
+            found, own, parts = self._partition(X, labelled, graph, manifold, seed)
+            self.partition_, self.n_parts_ = found, found.bounds.n_parts
+            rows, sizes = found.kept[found.labelled], found.sizes().sum(axis=1)
             details = _description(found)
         else:
             parts = self._given_parts(X, graph, groups)
@@ -136,6 +130,24 @@ class _MultiManifold(PlainState):
         self.status_ = "ok"
         return parts
 
+    def _partition(self, X, labelled, graph, manifold, seed):
+        """Take or compute the partition; return it with the parts of labeled and of all rows."""
+        shape = None
+        if manifold is not None:
+            if stored := stored_partition(manifold, labelled, self.cells):
+                return stored
+            shape = shape_from_arrays(manifold.arrays)
+        settings = {f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
+        found = partition(
+            X,
+            labelled,
+            PartitionSettings(**settings),
+            shape=shape,
+            graph=resolve_graph(self.data_graph if graph is None else graph, X),
+            random_state=seed,
+        )
+        return found, labelled_sets(found, self.cells), decision_sets(found, X, self.cells)
+
     def _given_parts(self, X, graph, groups):
         """Return one part for all rows, or the true sets."""
         if graph is not None:
@@ -150,8 +162,10 @@ class _MultiManifold(PlainState):
         self.X_fit_, self.groups_ = X, np.asarray(groups, np.int64)
         return self.groups_
 
-    def _parts(self, X, groups=None):
+    def _parts(self, X, groups=None, points=None):
         """Return the part of each row; new rows without a true set take the nearest row's."""
+        if points is not None and (stored := stored_new_parts(points, self.draw_)) is not None:
+            return stored
         if self.partition_ is not None:
             return decision_sets(self.partition_, X, self.cells)
         if self.groups_ is None:
@@ -300,7 +314,7 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
     _task = "classification"
     _state = (CLASSES, *_STATE)
 
-    def fit(self, X, y, *, graph=None, groups=None):
+    def fit(self, X, y, *, graph=None, manifold=None, groups=None):
         """Cut all rows into parts and train on the labeled ones.
 
         Parameters
@@ -310,6 +324,8 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
             Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
         graph : NeighborGraph or sparse array of shape (n_samples, n_samples), optional
             Says which kept points may be joined, see ``data_graph``.
+        manifold : fewfold.methods.base.ManifoldModel, optional
+            The shape of the rows, and the partitions of draws, if they were computed already.
         groups : int array of shape (n_samples,), optional
             The true sets, of mode "clairvoyant".
 
@@ -321,7 +337,7 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
         labels = self._read_labels(y, X.shape[0])
         codes = np.full(X.shape[0], -1)
         codes[labels.rows] = labels.codes
-        parts = self._learn(X, codes, labels.mask, graph, groups)
+        parts = self._learn(X, codes, labels.mask, graph, manifold, groups)
         return self._finish(labels, self._shares(X, parts), details=self.details_)
 
     def _shares(self, X, parts):
@@ -333,10 +349,10 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
             shares[inside] = class_scores(self.learners_[p], X[inside], codes)
         return shares
 
-    def _decide(self, X, groups=None):
+    def _decide(self, X, groups=None, points=None):
         # Classes absent from a part get 0 there; calibrated only as far as the learners are.
         X = self._checked(X)
-        return self._shares(X, self._parts(X, groups)), np.ones(X.shape[0], bool)
+        return self._shares(X, self._parts(X, groups, points)), np.ones(X.shape[0], bool)
 
 
 class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
@@ -360,7 +376,7 @@ class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
     _task = "regression"
     _state = _STATE
 
-    def fit(self, X, y, *, graph=None, groups=None):
+    def fit(self, X, y, *, graph=None, manifold=None, groups=None):
         """Cut all rows into parts and train on those with a target.
 
         Parameters
@@ -368,7 +384,7 @@ class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
         X : array or sparse array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Targets; NaN, None or pandas.NA marks unlabeled rows.
-        graph, groups : see `MultiManifoldClassifier.fit`
+        graph, manifold, groups : see `MultiManifoldClassifier.fit`
 
         Returns
         -------
@@ -376,11 +392,11 @@ class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         y = read_values(y, X.shape[0], name=type(self).__name__)
-        parts = self._learn(X, y, ~np.isnan(y), graph, groups)
+        parts = self._learn(X, y, ~np.isnan(y), graph, manifold, groups)
         self.transduction_ = np.where(np.isnan(y), predict_parts(self.learners_, X, parts), y)
         return self
 
-    def predict(self, X, groups=None) -> np.ndarray:
+    def predict(self, X, groups=None, points=None) -> np.ndarray:
         """Predict each row by the learner of its decision set.
 
         Parameters
@@ -388,14 +404,16 @@ class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
         X : array or sparse array of shape (n_queries, n_features)
         groups : int array of shape (n_queries,), optional
             The true sets, of mode "clairvoyant".
+        points : dict, optional
+            What the workflow computed for these rows already.
 
         Returns
         -------
         values : ndarray of shape (n_queries,)
         """
         X = self._checked(X)
-        return predict_parts(self.learners_, X, self._parts(X, groups))
+        return predict_parts(self.learners_, X, self._parts(X, groups, points))
 
-    def answer(self, X, groups=None) -> tuple[np.ndarray, None]:
+    def answer(self, X, groups=None, points=None) -> tuple[np.ndarray, None]:
         """Return the values of new rows, and None for their probabilities."""
-        return self.predict(X, groups), None
+        return self.predict(X, groups, points), None
