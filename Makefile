@@ -43,6 +43,7 @@ lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	$(BIN)/lint-imports
 
 format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .
@@ -50,7 +51,7 @@ format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/snakefmt Snakefile workflow
 
 reproduction-docs: $(READY)  ## write docs/reproduction.md and its figures from data/published and data/measured
-	@$(BIN)/python -m fewfold.reproduce
+	@$(BIN)/python benchmarks/pages/reproduction.py
 
 lock:  ## write dependencies/*.lock from pyproject.toml (UPGRADE=--upgrade takes the newest versions)
 	@folder=$$(mktemp -d) && $(PYTHON) -m venv $$folder && $$folder/bin/python -m pip install --quiet pip-tools packaging \

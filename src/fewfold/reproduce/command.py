@@ -10,7 +10,7 @@ import yaml
 
 from fewfold.exceptions import ConfigError
 from fewfold.pipeline.artifacts import atomic_path
-from fewfold.reproduce.compare import compare, count, judge_claims
+from fewfold.reproduce.compare import compare, count, digits, judge_claims
 from fewfold.reproduce.measured import collect, facts, read_measured, write_measured
 from fewfold.reproduce.published import (
     KEYS,
@@ -20,7 +20,6 @@ from fewfold.reproduce.published import (
     read_published,
     read_reasons,
 )
-from fewfold.reproduce.tables import digits
 from fewfold.runner import run_locked
 from fewfold.system.location import checkout, project_root
 from fewfold.system.outputs import refuse_overwriting, run_directory
