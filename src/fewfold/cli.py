@@ -166,6 +166,9 @@ def datasets():
 def label(
     file: Annotated[Path, typer.Argument(help="Table, arrays or h5ad; - reads standard input.")],
     target: Annotated[str | None, typer.Option(help="The column of labels, partly empty.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="A second file with one label per row, for arrays.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder; by default FILE-labels.")] = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     classes: Annotated[
@@ -229,6 +232,7 @@ def label(
     label_file(
         file,
         target,
+        labels=labels,
         out=out,
         task=task,
         classes=classes,

@@ -146,7 +146,7 @@ def column_names(
     # A letter cut in two at the end of the piece does not matter here.
     text = head.decode(encoding, errors="replace") if len(head) == _PIECE else None
     text = text or decode(file, head, encoding)
-    return _header(file, text, _delimiter(file, text, delimiter))
+    return _header(file, text, delimiter_of(file, text, delimiter))
 
 
 def check_names(file: Path, names: Sequence[str]) -> list[str]:
@@ -204,7 +204,8 @@ def _lines(text: str) -> Iterator[str]:
 _QUOTED = re.compile(r'"[^"]*"')
 
 
-def _delimiter(file: Path, text: str, given: str | None) -> str:
+def delimiter_of(file: Path, text: str, given: str | None) -> str:
+    """Return what separates the columns of a text table: as given, or by its first lines."""
     if given is not None:
         if len(given) != 1 or given in "\r\n\"'":
             raise InputError(f"delimiter={given!r}; allowed: one letter such as ',' ';' or tab.")
@@ -250,7 +251,7 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding, all_tex
     from pyarrow import csv as arrow_csv
 
     raw, head = _utf8(file, encoding)
-    delimiter = _delimiter(file, head, delimiter)
+    delimiter = delimiter_of(file, head, delimiter)
     names = _header(file, head, delimiter)
     _check_wanted(file, names, only)
     _check_width(file, len(names), len(raw))
@@ -359,7 +360,7 @@ def line_of_row(path: Path, row: int, delimiter: str | None, encoding: str | Non
         return None
     data = raw_bytes(path)
     text = decode(path, data.tobytes(), encoding or guess_encoding(data))
-    delimiter = _delimiter(path, text, delimiter)
+    delimiter = delimiter_of(path, text, delimiter)
     reader = csv.reader(_lines(text), delimiter=delimiter)
     with contextlib.suppress(csv.Error):  # a cell too long for the csv module
         for number, _ in enumerate(cells for cells in reader if cells):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
+from fewfold.labeling.completed import Completed
 from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
@@ -23,6 +24,7 @@ def label(
     path,
     target=None,
     *,
+    labels=None,
     out=None,
     task="auto",
     classes=None,
@@ -56,6 +58,8 @@ def label(
         A file (docs/label.md lists them), "-" for standard input, or a pandas or polars frame.
     target : str, optional
         The label column (for arrays, by default ``y``); not needed with ``classes``.
+    labels : path-like, optional
+        A second file with one label per row, instead of ``target``.
     out : path-like, optional
         Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
         (a temporary folder for a data frame). Called again, only what changed is computed.
@@ -97,18 +101,19 @@ def label(
     check_folder(folder, path)
     check_run_directory(folder)
     intake = read_input(
-        path, target, task=task, ids=ids, drop=drop, features=features, expand=expand, keep=keep,
-        types=types or {}, unlabelled=unlabelled, decimal=decimal, delimiter=delimiter,
-        encoding=encoding, scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
-        keep_spellings=keep_spellings,
+        path, target, labels=labels, task=task, ids=ids, drop=drop, features=features,
+        expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled, decimal=decimal,
+        delimiter=delimiter, encoding=encoding, scale=scale, image_shape=image_shape,
+        images=images, n_clusters=classes, keep_spellings=keep_spellings,
     )  # fmt: skip
+    completed = Completed(path, target, delimiter, encoding)
     echo(f"{path.name}:")
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     name = workspace.NAME
     # One lock around all three: another run in this folder would change what this one reads.
     with only_run(run_directory(folder)) as stale:
-        check_published(folder, name)
+        check_published(folder, name, completed)
         answer = {
             "classes": classes,
             "abstain": abstain,
@@ -116,7 +121,7 @@ def label(
         }
         prepare(folder, name, path, target, intake, methods, answer, seed, echo)
         run(folder, name, stale, cores=cores, profile=profile, echo=echo)
-        return publish(folder, name, echo)
+        return publish(folder, name, echo, completed)
 
 
 def prepare(folder, name, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:

@@ -10,8 +10,10 @@ import pandas as pd
 
 from fewfold.datasets import frames
 from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
+from fewfold.datasets.table.columns import is_number, strict_numbers
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
+from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.options import FileContent, FileOptions, FileShape, Request
 from fewfold.datasets.table.plan import TablePlan, choose_scaling, keep_pixels, understand_table
@@ -23,6 +25,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
     """Read a table: features by a plan of its columns, labels, names of the rows."""
     options, place = request.options, place_of(file, request)
     frame, plan = _understand(file, request, place)
+    frame = _with_numbers(frame, plan, place)
     shape = None if options.image_shape is None else tuple(options.image_shape)
     if shape is None and options.images:
         shape = guess_image_shape(_pixel_columns(plan, frame))
@@ -102,6 +105,18 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
         keep_constant=options.keep_constant,
     )
     return frame, plan
+
+
+def _with_numbers(frame, plan, place):
+    """Give the table with numbers where they were written as text."""
+    written = {
+        c["name"]: strict_numbers(
+            c["name"], column_text(frame[c["name"]]), place, c.get("written")
+        ).to_numpy()
+        for c in plan.columns
+        if c["kind"] == "number" and not is_number(frame[c["name"]])
+    }
+    return frame.assign(**written) if written else frame
 
 
 def _check_special(file, names, request):
