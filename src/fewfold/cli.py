@@ -169,6 +169,9 @@ def label(
     labels: Annotated[
         Path | None, typer.Option(help="A second file with one label per row, for arrays.")
     ] = None,
+    use: Annotated[
+        str | None, typer.Option(help="The features: an array's name; for h5ad obsm:X_pca, ...")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder; by default FILE-labels.")] = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     classes: Annotated[
@@ -233,6 +236,7 @@ def label(
         file,
         target,
         labels=labels,
+        x=use,
         out=out,
         task=task,
         classes=classes,

@@ -25,6 +25,7 @@ def label(
     target=None,
     *,
     labels=None,
+    x=None,
     out=None,
     task="auto",
     classes=None,
@@ -60,6 +61,8 @@ def label(
         The label column (for arrays, by default ``y``); not needed with ``classes``.
     labels : path-like, optional
         A second file with one label per row, instead of ``target``.
+    x : str, optional
+        The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
     out : path-like, optional
         Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
         (a temporary folder for a data frame). Called again, only what changed is computed.
@@ -101,7 +104,7 @@ def label(
     check_folder(folder, path)
     check_run_directory(folder)
     intake = read_input(
-        path, target, labels=labels, task=task, ids=ids, drop=drop, features=features,
+        path, target, labels=labels, x=x, task=task, ids=ids, drop=drop, features=features,
         expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled, decimal=decimal,
         delimiter=delimiter, encoding=encoding, scale=scale, image_shape=image_shape,
         images=images, n_clusters=classes, keep_spellings=keep_spellings,

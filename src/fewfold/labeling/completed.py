@@ -42,7 +42,11 @@ class Completed:
     @property
     def name(self) -> str | None:
         """The file's name; None where there is no column to fill in."""
-        if self.target is None or kind_of(self.path).name != "table":
+        if self.target is None or self.path.is_dir():
+            return None
+        if kind_of(self.path).name == "cells":
+            return "completed.h5ad"
+        if kind_of(self.path).name != "table":
             return None
         inner = inner_suffix(self.path)
         # Older spreadsheets and OpenDocument are read, but not written here.
@@ -55,6 +59,13 @@ class Completed:
         labels = answer["label"].to_numpy(dtype=object)
         confidence = answer["confidence"].to_numpy(dtype=float)
         suffix = inner_suffix(self.path)
+        if suffix == ".h5ad":
+            from fewfold.datasets.table.cell_files import write_labels
+
+            with atomic_path(target) as part:
+                name = f"{self.target}{CONFIDENCE}"
+                write_labels(self.path, part, self.target, labels, confidence, name)
+            return
         if suffix in frames.TEXT_SUFFIXES:
             data = self._text(labels, confidence)
         else:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fewfold.datasets import frames
+from fewfold.datasets.table.image_folders import read_image_folder
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
 from fewfold.datasets.table.plan import TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
@@ -86,11 +87,13 @@ def read_input(
     -------
     Intake
     """
-    file = frames.existing_file(path)
+    folder = Path(path).expanduser()
+    is_folder = folder.is_dir()
+    file = folder if is_folder else frames.existing_file(path)
     check_memory(file)
     check_rows(file)
     with_labels = n_clusters is None
-    if with_labels and target is None and options.get("labels") is None:
+    if with_labels and target is None and options.get("labels") is None and not is_folder:
         _ask_for_target(file)
     chosen = {"scale": "auto", "images": True, "keep_constant": False, **options}
     request = Request(
@@ -99,7 +102,7 @@ def read_input(
         command=True,
         dtype=np.float32,
     )
-    content = read_file(file, request)
+    content = read_image_folder(file, request) if is_folder else read_file(file, request)
     if content.plan is None:  # numbers of a table are checked column by column
         check_finite(content.X)
     X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
@@ -118,7 +121,7 @@ def read_input(
         id_name=content.id_name,
         plan=content.plan,
         frame=content.frame,
-        sentences=[*content.sentences, *_label_sentences(found, target)],
+        sentences=[*content.sentences, *_label_sentences(found, target or "label")],
         image_shape=content.image_shape,
     )
 

@@ -13,6 +13,7 @@ from fewfold.datasets.raw_text import inner_suffix
 from fewfold.datasets.table.array_files import read_matrix
 from fewfold.datasets.table.cell_files import read_cell_file
 from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.image_folders import N_HOG, find_images, read_images
 from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
@@ -38,6 +39,8 @@ def read_new_rows(model: Model, path):
     names : list of str or None
     id_name : str
     """
+    if Path(path).expanduser().is_dir():
+        return _read_folder(model, Path(path).expanduser())
     file = frames.existing_file(path)
     check_memory(file)
     kind = kind_of(file).name
@@ -51,6 +54,21 @@ def read_new_rows(model: Model, path):
             "give an NPZ, NPY or HDF5 file."
         )
     return _as_prepared(read_matrix(file)), None, "row"
+
+
+def _read_folder(model, folder):
+    """Read a folder of images as those of the model were read."""
+    files = find_images(folder)
+    shape = model.found["image_shape"]
+    if shape is None and model.n_features == N_HOG:
+        shape = "hog"
+    if model.columns is not None or shape is None or (shape != "hog" and len(shape) != 2):
+        raise InputError(
+            f"{folder}: the model was not made from images; give a file like the one it was "
+            f"made from ({model.n_features} features per row)."
+        )
+    X, _ = read_images(folder, files, shape)
+    return X, [file.relative_to(folder).as_posix() for file in files], "file"
 
 
 def _read_columns(model, file, kind):
@@ -84,8 +102,11 @@ def _as_prepared(X):
 
 def _read_cells(model, file):
     """Read an h5ad file whose genes are those of the model, in any order."""
-    cells = read_cell_file(file, Request(FileOptions(), with_labels=False, command=True))
     known = model.found["feature_names"]
+    # An embedding's features are called obsm:X_pca[0], ... when the model is made.
+    first = (known or [""])[0]
+    use = first.rpartition("[")[0] if first.startswith("obsm:") else None
+    cells = read_cell_file(file, Request(FileOptions(x=use), with_labels=False, command=True))
     if model.columns is not None or known is None:
         raise InputError(
             f"{file}: the model was not made from an .h5ad file; give a file like its."

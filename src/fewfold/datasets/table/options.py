@@ -25,7 +25,8 @@ class FileOptions:
     task : {'auto', 'classification', 'regression'}
         See `fewfold.datasets.targets.encode_target`.
     x : str, optional
-        NPZ, HDF5: the array of features; default ``X``, or the only two-dimensional one.
+        NPZ, HDF5: the array of features; default ``X``, or the only two-dimensional one. h5ad:
+        ``obsm:NAME`` or ``layers:NAME`` instead of X.
     ids : str, optional
         Tables: the column that names the rows; found by its name and values if not given.
     drop, features : sequence of str
