@@ -229,8 +229,7 @@ def test_abstaining_and_few_labels(project, tmp_path):
 
 def test_the_tutorial_runs_as_written(project, tmp_path):
     """Every command and Python block of docs/tutorial.md, in order, in one folder."""
-    from _cells import write_h5ad
-from _project import ROOT
+    from _project import ROOT
 
     text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     blocks = text.split("```")[1::2]
