@@ -3,6 +3,7 @@
 from fewfold.methods.base import load
 from fewfold.methods.registry import manifolds
 from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.chain_files import check_rows, manifold_rows
 from fewfold.pipeline.stage_files import read_features
 from fewfold.pipeline.stages import stage_log
 
@@ -13,8 +14,10 @@ def main(features, manifold, points, *, kind, options):
         if file.note("kind") != kind:
             file.fail(f"says it is of type {file.note('kind')!r}, expected was {kind!r}")
         arrays = {name: file[name] for name in file.names()}
+    data = read_features(features)
+    check_rows(manifold_rows(arrays, data.X.shape[0]))
     with writing(points, "encode_points", settings=options, inputs=[features, manifold]) as out:
-        encode(out, read_features(features), arrays, **options)
+        encode(out, data, arrays, **options)
 
 
 if "snakemake" in globals():

@@ -117,11 +117,19 @@ def _chains(files):
 
 def use(kind, path, files):
     """Read a changed file, use it as the next stage does, and assert what must hold."""
+    from fewfold.exceptions import FewfoldError
+
     files = {**files, kind: path}
-    if kind in USED_BY:
-        _train(kind, files)
-    else:
-        _USES[kind](path, files)
+    refusal = None
+    for run in (_MORE.get(kind), lambda f: _train(kind, f) if kind in USED_BY else
+                _USES[kind](path, f)):  # fmt: skip
+        try:
+            if run is not None:
+                run(files)
+        except FewfoldError as error:  # what one stage refuses, another may yet take
+            refusal = error
+    if refusal is not None:
+        raise refusal
 
 
 def _train(kind, files):
@@ -212,6 +220,54 @@ def _use_answer(path, files):
     advise(material, finished)
 
 
+def _search_and_fit(files):
+    out = Path(files["raw"]).with_name("more.h5")
+    stage("search_neighbors", files["features"], out, search={"n_neighbors": 5}, tile=0, n_tiles=1)
+    stage("extend_graph", files["features"], files["graph"], out,
+          graph_settings={"n_neighbors": 5})  # fmt: skip
+    stage("draw_map", files["features"], out, seed=0)
+
+
+def _extend_and_fit(files):
+    out = Path(files["raw"]).with_name("more.h5")
+    stage("extend_graph", files["features"], files["graph"], out,
+          graph_settings={"n_neighbors": 5})  # fmt: skip
+    stage("fit_manifold", files["features"], files["graph"], out, kind="eigenbasis",
+          options={"n_vectors": 8}, seed=0)  # fmt: skip
+
+
+def _encode(kind):
+    def run(files):
+        out = Path(files["raw"]).with_name("more.h5")
+        options = {"q": 3} if kind == "atlas" else {}
+        stage("encode_points", files["features"], files[kind], out, kind=kind, options=options)
+
+    return run
+
+
+def _compute_tiles(files):
+    given = {k: files[k] for k in ("features", "splits", "points")}
+    for kernel in ("rbf", "atlas"):
+        stage("compute_kernel_tile", given, Path(files["raw"]).with_name("more.h5"),
+              kernel={"type": kernel}, tile=0, n_tiles=1)  # fmt: skip
+
+
+def _draw(files):
+    stage("draw_splits", files["labels"], Path(files["raw"]).with_name("more.h5"),
+          dataset="digits", draw="balanced", labels_per_draw=[6, 12], trials=2,
+          evaluate="unlabeled", protocol="inductive", seed=0)  # fmt: skip
+
+
+def _copy(files):
+    stage("make_copies", files["features"], files["splits"],
+          Path(files["raw"]).with_name("more.h5"), transform=TRANSFORM)  # fmt: skip
+
+
+# Other stages that read the file, beside the one that trains.
+_MORE = {
+    "features": _search_and_fit, "graph": _extend_and_fit, "atlas": _encode("atlas"),
+    "embedding": _encode("embedding"), "points": _compute_tiles, "labels": _draw, "splits": _copy,
+}  # fmt: skip
 _USES = {
     "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
     "predictions": _use_predictions, "choice": _use_choice, "answer": _use_answer,

@@ -10,6 +10,10 @@ from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.stage_files import Labels, Splits, read_features, read_labels
 from fewfold.pipeline.training import Inputs
 
+# Arrays with one entry per row, of manifolds and of the points encoded in them.
+_MANIFOLD_ROWS = ("eigenvectors", "embedding", "interior")
+_POINTS_ROWS = ("charts", "positions")
+
 
 def load_inputs(files: dict) -> tuple[Inputs, Labels]:
     """Read what a learner is given.
@@ -88,13 +92,28 @@ def _check_rows(data, truth, graph, extension, manifold, kernel) -> None:
     if kernel is not None:
         found += [("kernel", kernel.n, n), ("kernel (new rows)", kernel.n_new, new or 0)]
     if manifold is not None:
-        named = {"eigenvectors": manifold.arrays, "embedding": manifold.arrays,
-                 "interior": manifold.arrays, "charts": manifold.points or {},
-                 "positions": manifold.points or {}}  # fmt: skip
-        found += [(f"manifold ({k})", len(v[k]), n) for k, v in named.items() if k in v]
+        found += manifold_rows(manifold.arrays, n)
+        points = manifold.points or {}
+        found += [(f"points ({k})", len(points[k]), n) for k in _POINTS_ROWS if k in points]
         if manifold.points_new is not None:
             first = next(iter(manifold.points_new.values()))
             found.append(("points (new rows)", len(first), new))
+    check_rows(found)
+
+
+def manifold_rows(arrays: dict, n: int) -> list[tuple]:
+    """Return what `check_rows` takes, of a manifold that belongs to ``n`` rows."""
+    return [(f"manifold ({k})", len(arrays[k]), n) for k in _MANIFOLD_ROWS if k in arrays]
+
+
+def check_rows(found) -> None:
+    """Refuse files that are not about the same rows.
+
+    Parameters
+    ----------
+    found : list of (str, int, int or None)
+        The name of a file, the number of its rows, and that of the features it belongs to.
+    """
     for name, rows, wanted in found:
         if rows != wanted:
             raise ArtifactError(
