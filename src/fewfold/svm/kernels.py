@@ -94,7 +94,7 @@ class FeatureKernel:
 
     is_sparse = False
 
-    def __init__(self, features, files, settings: dict):
+    def __init__(self, features, stages: dict, settings: dict):
         self.X, self.X_new = features.X, features.X_new
         self.type = settings["type"]
         self.n = self.X.shape[0]
