@@ -12,7 +12,7 @@ def main(inputs, tile_file, *, kernel, tile, n_tiles):
     data = read_features(inputs["features"])
     rows = read_splits(inputs["splits"], data.X.shape[0]).labeled_rows
     first, last = tile_bounds(len(rows), n_tiles, tile)
-    source = kernels()[kernel["type"]].load()(data, load_stages(inputs), kernel)
+    source = kernels()[kernel["type"]].load()(data, load_stages(inputs, data.X.shape[0]), kernel)
     write_tile(
         tile_file,
         source,

@@ -185,6 +185,8 @@ def _manifold_agrees(notes, sizes, names):
         wanted |= _FINER
     if missing := sorted(set(wanted) - set(names)):
         yield f"a manifold of type {notes['kind']} lacks the arrays {', '.join(missing)}"
+    elif notes["kind"] == "embedding" and sizes["q"] == 0:
+        yield "its map has no columns"
     elif notes["kind"] == "atlas":
         found, own = (sizes["basis_d"], sizes["basis_r"]), (sizes["d"], sizes["r"])
         # An empty basis: the atlas works in the space of the rows themselves.
