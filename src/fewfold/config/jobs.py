@@ -17,6 +17,7 @@ from fewfold.config import resources
 from fewfold.config.plan import Plan
 from fewfold.config.sizes import cut_into, draws_figures, job_sizes, kind_of
 from fewfold.exceptions import ConfigError
+from fewfold.graph.settings import GraphSettings
 from fewfold.methods.registry import REFERENCES, manifolds, sections
 from fewfold.pipeline import layout
 from fewfold.pipeline.file_digests import file_digest
@@ -26,7 +27,7 @@ from fewfold.pipeline.provenance import script_digest, templates_digest
 TABLE = ("fewfold.methods.registry",)
 
 # Keys of an entry that name other entries, or that only decide how the work is cut.
-REFERENCE_KEYS = ("graph", "manifold", "kernel", "learner", "type", "tile_rows")
+REFERENCE_KEYS = ("graph", "manifold", "kernel", "learner", "type", "tile_rows", "max_gb")
 
 # Settings of a graph that do not change which neighbors are found.
 WEIGHT_KEYS = ("weights", "bandwidth", "symmetrize", "tile_rows")
@@ -190,12 +191,22 @@ class Jobs:
             found["points"] = self._path("encode_points", wildcards, manifold=manifold)
         return found
 
+    def _kernel_file(self, wildcards, kernel):
+        """The matrix: a file that joins its tiles, or its only tile."""
+        if not self.plan.stores_kernel(wildcards.dataset, kernel):
+            return {}
+        if self.plan.kernel_tiles(wildcards.dataset, kernel) == 1:
+            stage, more = "compute_kernel_tile", {"tile": 0}
+        else:
+            stage, more = "join_kernel", {}
+        return {"kernel": self._path(stage, wildcards, kernel=kernel, **more)}
+
     def _referred(self, wildcards, section, name):
         """The files of the entries that an entry names."""
         readers = {
             "graphs": self._graph_file,
             "manifolds": self._manifold_files,
-            "kernels": lambda w, kernel: {"kernel": self._path("join_kernel", w, kernel=kernel)},
+            "kernels": self._kernel_file,
         }
         entry, files = self.config[section][name], {}
         for other, key in REFERENCES.items():
@@ -223,8 +234,16 @@ class Jobs:
 
     def _build_graph_inputs(self, wildcards):
         count = self.plan.graph_tiles(wildcards.dataset, wildcards.graph)
+        if self._searches_itself(wildcards):
+            return self._rows(wildcards, "prepare_features")
         at = partial(self._path, "search_neighbors", wildcards, graph=wildcards.graph)
         return {"tiles": [at(tile=tile) for tile in range(count)]}
+
+    def _searches_itself(self, wildcards):
+        """Whether a graph is built where it is searched: plain distances of few rows."""
+        entry = plain(self.config["graphs"][wildcards.graph], ("tile_rows",))
+        few = self.plan.graph_tiles(wildcards.dataset, wildcards.graph) == 1
+        return few and GraphSettings.from_dict(entry).is_plain
 
     def _extend_graph_inputs(self, wildcards):
         return {
@@ -250,7 +269,6 @@ class Jobs:
 
     def graph_code(self, stage: str) -> Callable[[object], str]:
         """Return the digest's function: plain graphs need no code of invariant metrics."""
-        from fewfold.graph.settings import GraphSettings
 
         def digest(wildcards):
             entry = plain(self.config["graphs"][wildcards.graph], ("tile_rows",))
@@ -300,15 +318,13 @@ class Jobs:
 
     def _compute_kernel_tile_inputs(self, wildcards):
         files = self._referred(wildcards, "kernels", wildcards.kernel)
-        if "points" in files:  # a kernel compares encoded rows, not the model that encoded them
-            del files["manifold"]
         return {**self._rows(wildcards, "prepare_features", "draw_splits"), **files}
 
     def kernel_settings(self, wildcards) -> dict:
         """Which kernel, and which tile of it."""
         entry = self.config["kernels"][wildcards.kernel]
         return {
-            "kernel": plain(entry, ("tile_rows", *REFERENCES.values())),
+            "kernel": plain(entry, ("tile_rows", "max_gb", *REFERENCES.values())),
             "tile": int(wildcards.tile),
             "n_tiles": self.plan.kernel_tiles(wildcards.dataset, wildcards.kernel),
         }
@@ -320,7 +336,7 @@ class Jobs:
 
     def join_settings(self, wildcards) -> dict:
         """What a joined kernel was made with."""
-        return plain(self.config["kernels"][wildcards.kernel])
+        return plain(self.config["kernels"][wildcards.kernel], ("tile_rows", "max_gb"))
 
     def _make_copies_inputs(self, wildcards):
         return self._rows(wildcards, "prepare_features", "draw_splits")

@@ -12,6 +12,9 @@ from fewfold.exceptions import ConfigError, InputError
 from fewfold.methods.registry import REFERENCES, methods, sections
 from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
+# A kernel matrix larger than this is not stored where its learner can do without.
+KERNEL_GB = 4.0
+
 # What a dataset may say otherwise than ``run`` says.
 _OVERRIDES = ("labels", "trials", "draw", "evaluate", "protocol")
 
@@ -325,23 +328,62 @@ class Plan:
 
     def largest_budget(self, name: str) -> int:
         """Return an upper bound of the labels in one draw."""
+        return max(self.budgets(name))
+
+    def budgets(self, name: str) -> list[int]:
+        """Return upper bounds of the labels in the draws of each budget."""
         rows = self.n_rows(name)
-        counts = [
+        counts = (
             max(1, round(b * rows)) if isinstance(b, float) else b
             for b in self.dataset(name)["labels"]
-        ]
-        return min(max(counts), rows)
+        )
+        return [min(count, rows) for count in counts]
 
     def trial_batches(self, name: str) -> list[tuple[int, int]]:
         """Cut the trials into the batches that one training job holds."""
         trials, step = self.dataset(name)["trials"], self.run["trials_per_job"]
         return [(first, min(first + step, trials)) for first in range(0, trials, step)]
 
+    def kernel_rows(self, name: str, kernel: str) -> int:
+        """Return the most rows that a kernel's matrices hold: those that some draw may label."""
+        entry, n = self.dataset(name), self.n_rows(name)
+        settings = self.config["kernels"][kernel]
+        if not sections()["kernels"][settings["type"]].is_by_budget(settings):
+            return min(n, entry["trials"] * self.largest_budget(name))
+        return sum(min(n, entry["trials"] * count) for count in self.budgets(name))
+
     def kernel_tiles(self, name: str, kernel: str) -> int:
-        """Return the number of tile jobs of a kernel: rows that some draw may label."""
-        trials = self.dataset(name)["trials"]
-        rows = min(self.n_rows(name), trials * self.largest_budget(name))
+        """Return the number of tile jobs of a kernel."""
+        rows = self.kernel_rows(name, kernel)
         return -(-rows // self.config["kernels"][kernel].get("tile_rows", 4000))
+
+    def kernel_gb(self, name: str, kernel: str) -> float:
+        """Return the most that a kernel's matrices take, stored densely."""
+        return 4e-9 * self.kernel_rows(name, kernel) * self.describe(name).n_samples
+
+    def stores_kernel(self, name: str, kernel: str) -> bool:
+        """Whether a kernel is stored; a learner that can do without computes a larger one's blocks.
+
+        Kernels that a learner must have, or that another kernel is made of, are stored always.
+        """
+        entries = self.config["methods"], self.config["kernels"]
+        using = [entry for section in entries for entry in section.values()
+                 if entry.get("kernel") == kernel]  # fmt: skip
+        optional = all(
+            "learner" in entry and methods()[entry["learner"]].needs.kernel == "may"
+            for entry in using
+        )
+        most = self.config["kernels"][kernel].get("max_gb", KERNEL_GB)
+        return not optional or self.kernel_gb(name, kernel) <= most
+
+    def large_kernels(self, name: str) -> dict[str, float]:
+        """Return the kernels of a dataset that are too large to be stored, with their GB."""
+        used = {kernel for method in self.methods_for(name) for kernel in self.kernels_of(method)}
+        return {
+            kernel: self.kernel_gb(name, kernel)
+            for kernel in sorted(used)
+            if not self.stores_kernel(name, kernel)
+        }
 
     def graph_tiles(self, name: str, graph: str) -> int:
         """Return the number of jobs that a graph's neighbour search is cut into."""

@@ -237,7 +237,19 @@ class ManifoldType(Record):
 
 @dataclass(frozen=True)
 class KernelType(Record):
-    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class."""
+    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class.
+
+    Attributes
+    ----------
+    by_budget : tuple of (parameter, value) or None
+        The setting with which there is a matrix for each number of labels.
+    """
+
+    by_budget: tuple[str, Any] | None = None
+
+    def is_by_budget(self, settings: dict) -> bool:
+        """Tell whether these settings ask for a matrix for each number of labels."""
+        return self.by_budget is not None and settings.get(self.by_budget[0]) == self.by_budget[1]
 
 
 @dataclass(frozen=True)

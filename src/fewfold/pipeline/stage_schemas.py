@@ -220,6 +220,8 @@ _KERNEL_NOTES = {
     "n_new": _COUNT,
     "gamma": optional(number(0, 1e300)),
     "sparse": truth,
+    "type": optional(words),
+    "levels": optional(list_of(mapping(either(real, truth, words)), 1, 1000)),
 }
 _METHOD = words
 _COMPARISON = has(
