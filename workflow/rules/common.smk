@@ -17,7 +17,6 @@ jobs = LabelJobs(Plan(config), ROOT)
 # Jobs of a second or two: not worth a place in a cluster's queue.
 localrules:
     prepare_labels,
-    draw_splits,
     join_kernel,
     collect_metrics,
 

@@ -134,9 +134,6 @@ class Jobs:
     def _prepare_labels_inputs(self, wildcards):
         return self._raw(wildcards, "labels")
 
-    def _draw_splits_inputs(self, wildcards):
-        return {"labels": self._path("prepare_labels", wildcards)}
-
     def _draw_map_inputs(self, wildcards):
         return {"features": self._path("prepare_features", wildcards)}
 
@@ -159,7 +156,14 @@ class Jobs:
             "pca": entry.get("pca"),
         }
 
-    def split_settings(self, wildcards) -> dict:
+    def label_settings(self, wildcards) -> dict:
+        """Which rows are set apart, and how labeled rows are drawn."""
+        return {
+            "held_out": self.holdout_settings(wildcards),
+            "draws": self.draw_settings(wildcards),
+        }
+
+    def draw_settings(self, wildcards) -> dict:
         """How labeled rows are drawn."""
         entry = self.plan.dataset(wildcards.dataset)
         return {
@@ -215,8 +219,12 @@ class Jobs:
         return files
 
     def _rows(self, wildcards, *stages):
-        outputs = [(stage, next(iter(layout.OUTPUTS[stage]))) for stage in stages]
-        return {name: self._path(stage, wildcards) for stage, name in outputs}
+        found = {}
+        for stage in stages:
+            rule, output = layout.WRITTEN_BY.get(stage, (stage, None))
+            name = output or next(iter(layout.OUTPUTS[rule]))
+            found[name] = self._path(stage, wildcards)
+        return found
 
     def part_code(self, stage: str, section: str) -> Callable[[object], str]:
         """Return the function from wildcards to the digest of a stage and its part's module."""
@@ -354,51 +362,59 @@ class Jobs:
         from fewfold.transforms.naming import transform_key
 
         files = self._rows(wildcards, "prepare_features", "prepare_labels", "draw_splits")
-        files |= self._referred(wildcards, "methods", wildcards.method)
-        graph = self.plan.read_graph(wildcards.method)
+        for method in self.plan.batch(wildcards.dataset, wildcards.method):
+            files |= self._referred(wildcards, "methods", method)
+        graph = None if method != wildcards.method else self.plan.read_graph(method)
         if graph:
             files |= self._graph_file(wildcards, graph)
             if self.plan.n_held_out(wildcards.dataset):
                 files["extension"] = self._path("extend_graph", wildcards, graph=graph)
-        transform = self.plan.transform_of(wildcards.dataset, wildcards.method)
+        transform = self.plan.transform_of(wildcards.dataset, method)
         if transform is not None:
             key = transform_key(transform)
             files["copies"] = self._path("make_copies", wildcards, transform=key)
         return files
 
-    def training_names(self, wildcards) -> dict:
-        """The names in the rows of a table of metrics."""
-        return {"dataset": wildcards.dataset, "method": wildcards.method}
-
     def training_settings(self, wildcards) -> dict:
-        """Which learner, its options and the trials of a batch."""
-        entry = self.config["methods"][wildcards.method]
+        """Which learners with their options, by the names of their methods, and which trials."""
+        entries = {
+            method: self.config["methods"][method]
+            for method in self.plan.batch(wildcards.dataset, wildcards.method)
+        }
         return {
-            "learner": entry["learner"],
-            "options": plain(entry, REFERENCE_KEYS),
+            "dataset": wildcards.dataset,
+            "methods": {
+                method: {"learner": entry["learner"], "options": plain(entry, REFERENCE_KEYS)}
+                for method, entry in entries.items()
+            },
             "first": int(wildcards.first),
             "last": int(wildcards.last),
             "figures": draws_figures(self.plan, wildcards),
         }
 
     def training_code(self, wildcards) -> str:
-        """Digest of the learner's code, and of its figures' where the job draws them."""
-        part = sections()["methods"][self._kind("methods", wildcards.method)]
+        """Digest of the learners' code, and of their figures' where the job draws them."""
+        batch = self.plan.batch(wildcards.dataset, wildcards.method)
+        parts = [sections()["methods"][self._kind("methods", method)] for method in batch]
+        modules = {part.module for part in parts}
+        leave_out = TABLE
         if draws_figures(self.plan, wildcards):
-            modules = part.module, part.figures.split(":")[0]
-            return self.code("train_method", *modules, leave_out=TABLE)
-        leave_out = (*TABLE, "fewfold.report.pictures")
-        return self.code("train_method", part.module, leave_out=leave_out)
+            modules |= {part.figures.split(":")[0] for part in parts if part.figures}
+        else:
+            leave_out = (*TABLE, "fewfold.report.pictures")
+        return self.code("train_method", *sorted(modules), leave_out=leave_out)
 
     def trained(self, dataset: str, method: str, output: str = "predictions") -> list[str]:
         """Return the files of a method's predictions or metrics, one per batch of trials."""
-        at = partial(layout.path, "train_method", output, dataset=dataset, method=method)
+        trained_as = self.plan.batch_of(dataset, method)
+        at = partial(layout.path, "train_method", output, dataset=dataset, method=trained_as)
         return [at(first=first, last=last) for first, last in self.plan.trial_batches(dataset)]
 
     # --- tables and report -----------------------------------------------------------------
 
     def _collect_metrics_inputs(self, wildcards):
-        return {"parts": [p for pair in self.plan.pairs for p in self.trained(*pair, "metrics")]}
+        parts = (p for pair in self.plan.pairs for p in self.trained(*pair, "metrics"))
+        return {"parts": list(dict.fromkeys(parts))}
 
     def report_files(self) -> dict:
         """Return the paths that the report reads, for each dataset."""

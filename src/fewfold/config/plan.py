@@ -12,6 +12,9 @@ from fewfold.exceptions import ConfigError, InputError
 from fewfold.methods.registry import REFERENCES, methods, sections
 from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
+# Light methods of datasets up to this size are trained in one job, under this name.
+LIGHT_ROWS, BATCH = 20_000, "light"
+
 # A kernel matrix larger than this is not stored where its learner can do without.
 KERNEL_GB = 4.0
 
@@ -40,12 +43,18 @@ def with_implied_manifolds(config: dict) -> dict:
     for name in config["run"]["methods"]:
         entry = found.get(name)
         record = methods().get(entry["learner"]) if entry else None
-        if record is None or record.implies is None or entry.get("manifold"):
-            continue
-        if not record.implies.by(entry):
+        if record is None or record.implies is None or not record.implies.by(entry):
             continue
         kind = record.implies.manifold
         known = {p.name for p in sections()["manifolds"][kind].parameters}
+        if entry.get("manifold"):
+            twice = sorted((known | {"graph"}) & set(entry))
+            if twice:
+                raise ConfigError(
+                    f"config: methods.{name}.{twice[0]} is a setting of its manifold "
+                    f"{entry['manifold']!r}. Set it there, or name no manifold."
+                )
+            continue
         stage = {key: entry[key] for key in sorted(entry) if key in known or key == "graph"}
         digest = hashlib.sha256(json.dumps(stage, sort_keys=True).encode()).hexdigest()[:8]
         stage = {"type": kind, **stage}
@@ -266,6 +275,27 @@ class Plan:
         """Return the methods that run on a dataset."""
         skipped = self.skipped(name)
         return [m for m in self.run["methods"] if m not in skipped]
+
+    def batch(self, name: str, method: str) -> list[str]:
+        """Return the methods that one training job holds: ``method`` alone, or a batch by name."""
+        return self._light(name) if method == BATCH else [method]
+
+    def batch_of(self, name: str, method: str) -> str:
+        """Return the name under which a method is trained: its own, or that of its batch."""
+        return BATCH if method in self._light(name) else method
+
+    def _light(self, name):
+        """The methods whose fits are too short for a job each: see `Method.light`."""
+        if "label" in self.config or self.n_rows(name) > LIGHT_ROWS or BATCH in self.run["methods"]:
+            return []
+        found = [
+            method
+            for method in self.methods_for(name)
+            if methods()[self.config["methods"][method]["learner"]].light
+            and not self.graphs_of(method)
+            and not self.manifolds_of(method)
+        ]
+        return found if len(found) > 1 else []
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:

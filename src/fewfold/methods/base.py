@@ -166,6 +166,9 @@ class Method(Record):
     oracle : tuple of (parameter, value) or None
         The setting with which it is given what no method can know; the report shows such an
         entry but does not rank it.
+    light : bool
+        Whether fits to some thousand rows take a fraction of a second: such methods of a dataset
+        share a job, where they read nothing but features and kernels.
     implies : Implied or None
         The manifold stage that its chain has even where an entry names none.
     figures : str or None
@@ -178,6 +181,7 @@ class Method(Record):
     tasks: tuple[str, ...] = (CLASSIFICATION,)
     clusters: bool = False
     oracle: tuple[str, Any] | None = None
+    light: bool = False
     implies: Implied | None = None
     figures: str | None = None
     candidate: Candidate | None = None

@@ -421,7 +421,8 @@ SCHEMAS = {
         notes={
             "cells": list_of(
                 has({"trial": _COUNT, "budget": _COUNT, "seed": number(0, 2**64, whole=True),
-                     "fit_s": real, "predict_s": real, "status": words})
+                     "fit_s": real, "predict_s": real, "status": words},
+                    {"method": words})
             )
         },
     ),
