@@ -58,10 +58,10 @@ def make_stage_files(folder):
           options={"n_samples": 60, "classes": ["0", "4", "6"]})  # fmt: skip
     stage("prepare_features", files["raw"], files["features"], scale="divide", divide_by=16.0,
           pca=None, **held)  # fmt: skip
-    stage("prepare_labels", files["raw"], files["labels"], **held)
-    stage("draw_splits", files["labels"], files["splits"], dataset="digits", draw="balanced",
-          labels_per_draw=[6, 12], trials=2, evaluate="unlabeled", protocol="inductive",
-          seed=0)  # fmt: skip
+    draws = {"dataset": "digits", "draw": "balanced", "labels_per_draw": [6, 12], "trials": 2,
+             "evaluate": "unlabeled", "protocol": "inductive", "seed": 0}  # fmt: skip
+    stage("prepare_labels", files["raw"], files["labels"], files["splits"], held_out=held,
+          draws=draws)  # fmt: skip
     graph = {"n_neighbors": 5}
     stage("search_neighbors", files["features"], files["neighbors"], search=graph, tile=0,
           n_tiles=1)  # fmt: skip
@@ -107,7 +107,7 @@ def _make_answer(folder, files):
         out = files.get(name) or str(folder / "others.h5")
         learner = "diffusion" if name == "predictions" else "knn"
         stage("train_method", chain, out, str(folder / "metrics.csv"), dataset="digits",
-              method=name, learner=learner, options={}, first=0, last=2)  # fmt: skip
+              methods={name: {"learner": learner, "options": {}}}, first=0, last=2)  # fmt: skip
     stage("choose_method", files["labels"], files["splits"],
           {"diffusion": [files["predictions"]], "knn": [str(folder / "others.h5")]},
           files["choice"], methods=["diffusion", "knn"], n_folds=2)  # fmt: skip
@@ -180,7 +180,7 @@ def _use_raw(path, files):
 
     X = read_features(out).X
     assert np.isfinite(X.data if hasattr(X, "tocsr") else X).all()
-    stage("prepare_labels", path, out, **held)
+    runpy.run_path(str(ROOT / "scripts/prepare_labels.py"))["write_labels"](path, out, **held)
     assert len(read_labels(out).y) == X.shape[0]
 
 

@@ -222,6 +222,8 @@ _KERNEL_NOTES = {
     "n_new": _COUNT,
     "gamma": optional(number(0, 1e300)),
     "sparse": truth,
+    "type": optional(words),
+    "levels": optional(list_of(mapping(either(real, truth, words)), 1, 1000)),
 }
 _METHOD = words
 _COMPARISON = has(
@@ -421,7 +423,8 @@ SCHEMAS = {
         notes={
             "cells": list_of(
                 has({"trial": _COUNT, "budget": _COUNT, "seed": number(0, 2**64, whole=True),
-                     "fit_s": real, "predict_s": real, "status": words})
+                     "fit_s": real, "predict_s": real, "status": words},
+                    {"method": words})
             )
         },
     ),
