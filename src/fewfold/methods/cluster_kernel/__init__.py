@@ -1,1 +1,40 @@
 """Kernel logistic regression on how often k-means puts two rows together."""
+
+from fewfold.methods.base import Candidate, Method
+from fewfold.methods.parameters import Parameter, count, positive
+
+_LIMITS = {"max_rows": 50_000, "max_labels": 2000}
+
+
+def _rbf(width, C):
+    settings = {"n_clusters": 1, "width": width, "C": C}
+    return Candidate(
+        "Smooth boundaries between classes.", name=f"rbf width={width:g} C={C:g}", family="rbf",
+        settings=settings, **_LIMITS,
+    )  # fmt: skip
+
+
+def _clusters(k):
+    return Candidate(
+        "Classes that are clusters, or a few of them.", name=f"clusters k={k}",
+        family="clusters", settings={"n_clusters": k}, **_LIMITS,
+    )  # fmt: skip
+
+
+RECORDS = (
+    Method(
+        name="cluster_kernel",
+        target="fewfold.methods.cluster_kernel.estimator:ClusterKernelClassifier",
+        cost_like="svm",
+        parameters=(
+            Parameter("n_clusters", count(), "of k-means; 1: the Gaussian alone", 4),
+            Parameter("n_runs", count(), "runs of k-means", 20),
+            Parameter("width", positive(), "of the Gaussian, in medians of the distance", 1.0),
+            Parameter("C", positive(), "inverse strength of the penalty", 10.0),
+        ),
+        candidates=(
+            *(_rbf(*s) for s in ((0.25, 10.0), (1.0, 10.0), (4.0, 10.0), (1.0, 100.0))),
+            *(_clusters(k) for k in (2, 4, 10)),
+        ),
+    ),
+)

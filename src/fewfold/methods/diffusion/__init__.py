@@ -11,6 +11,13 @@ from fewfold.methods.parameters import (
     positive,
 )
 
+
+def _plain(name, why, settings, quick=False):
+    return Candidate(
+        why, name=name, family="diffusion", settings=settings, rows="any", quick=quick
+    )
+
+
 RECORDS = (
     Method(
         name="diffusion",
@@ -38,6 +45,29 @@ RECORDS = (
             Parameter("tol", positive(), "relative residual that counts as solved", 1e-5),
             Parameter("max_iter", count(), "iterations of the solver at most", 2000),
         ),
-        candidate=Candidate("Classes that follow the shape of the data, and few labels."),
+        candidates=(
+            _plain("diffusion", "Labels diffused over the graph, with the labels' class shares.",
+                   {"priors": "estimated"}, quick=True),
+            _plain("diffusion, equal", "The same, with classes of equal size.",
+                   {"priors": "uniform"}),
+            _plain("diffusion, free", "The same, with classes of any size.", {}),
+            Candidate(
+                "Images (or series) that differ by small deformations, from few labels.",
+                name="image diffusion",
+                family="images",
+                settings={"sources": "classes"},
+                rows="images",
+                trusted=True,
+                quick=True,
+            ),
+            Candidate(
+                "The same, labels travelling short ways.",
+                name="image spreading",
+                family="images",
+                # Short ways: with up to 100 labels better than the default of 0.995.
+                settings={"method": "spreading", "alpha": 0.9},
+                rows="images",
+            ),
+        ),  # fmt: skip
     ),
 )

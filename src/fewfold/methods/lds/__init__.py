@@ -1,1 +1,45 @@
 """Low-density separation: transductive SVMs on geodesic, Gaussian or linear features."""
+
+from fewfold.methods.base import Candidate, Method
+from fewfold.methods.parameters import Parameter, count, one_of, positive
+
+_LIMITS = {"max_rows": 20_000, "max_labels": 2000}
+_WHY = {
+    "geodesic": "Classes that dense regions of any shape hold together.",
+    "linear": "Classes with a gap along a line.",
+    "rbf": "Classes with a curved gap between them.",
+}
+
+
+def _both(name, features, family):
+    settings = {"features": features}
+    yield Candidate(_WHY[features], name=name, family=family, settings=settings, **_LIMITS)
+    yield Candidate(
+        _WHY[features], name=f"{name}, equal", family=family,
+        settings={**settings, "priors": "equal"}, prepared_like=name, **_LIMITS,
+    )  # fmt: skip
+
+
+RECORDS = (
+    Method(
+        name="lds",
+        target="fewfold.methods.lds.estimator:LowDensityClassifier",
+        cost_like="svm",
+        parameters=(
+            Parameter("features", one_of("geodesic", "rbf", "linear"), "kernel", "geodesic"),
+            Parameter("rho", positive(), "exponent of the graph distances", 4.0),
+            Parameter("n_neighbors", count(), "of the graph of the distances", 5),
+            Parameter("width", positive(), "of the Gaussian, in medians", 1.0),
+            Parameter("n_features", count(), "principal features kept", 100),
+            Parameter("C", positive(), "weight of a labeled row", 30.0),
+            Parameter("unlabeled_weight", positive(), "of all unlabeled rows together", 1.0),
+            Parameter("priors", one_of("labels", "equal"), "shares of the classes", "labels"),
+            Parameter("max_landmarks", count(), "rows that the kernel is taken against", 1500),
+        ),
+        candidates=(
+            *_both("low density", "geodesic", "geodesic"),
+            *_both("linear TSVM", "linear", "tsvm"),
+            *_both("rbf TSVM", "rbf", "tsvm"),
+        ),
+    ),
+)

@@ -1,1 +1,41 @@
 """Logistic and ridge regression."""
+
+from fewfold.methods.base import REGRESSION, Candidate, Method
+from fewfold.methods.parameters import Parameter, one_of, positive
+
+RECORDS = (
+    Method(
+        name="logistic",
+        target="fewfold.methods.linear.estimator:LogisticClassifier",
+        cost_like="linear_svm",
+        parameters=(Parameter("C", positive(), "inverse strength of the penalty", 1.0),),
+        candidates=tuple(
+            Candidate(
+                "Classes that sums of columns tell apart.", name=f"logistic C={C:g}",
+                family="linear", settings={"C": C}, max_labels=10_000,
+            )
+            for C in (0.1, 1.0, 10.0)
+        ),  # fmt: skip
+    ),
+    Method(
+        name="ridge",
+        target="fewfold.methods.linear.estimator:RidgeRegressor",
+        tasks=(REGRESSION,),
+        cost_like="svm",
+        parameters=(
+            Parameter("kind", one_of("linear", "rbf"), "kernel", "linear", argument="kernel"),
+            Parameter("width", positive(), "of the Gaussian, in medians", 1.0),
+        ),
+        candidates=(
+            Candidate("Sums of columns.", name="ridge", family="linear", max_labels=5000),
+            *(
+                Candidate(
+                    "Smooth functions of all columns.", name=f"kernel ridge width={width:g}",
+                    family="kernel", settings={"kind": "rbf", "width": width}, max_labels=5000,
+                    max_rows=10**5,
+                )
+                for width in (1.0, 4.0)
+            ),
+        ),  # fmt: skip
+    ),
+)

@@ -1,1 +1,35 @@
 """Tree ensembles whose fitted state is plain arrays."""
+
+from fewfold.methods.base import BOTH_TASKS, REGRESSION, Candidate, Method
+from fewfold.methods.parameters import Parameter, count, one_of
+
+# Trees need no scale, no metric and no smoothness: the safest without evidence.
+_TREES = {"family": "trees", "emphasis": 3.0}
+
+RECORDS = (
+    Method(
+        name="trees",
+        target="fewfold.methods.trees.estimator:TreesClassifier",
+        regressor="fewfold.methods.trees.estimator:TreesRegressor",
+        tasks=BOTH_TASKS,
+        cost_like="svm",
+        parameters=(
+            Parameter("ensemble", one_of("extra", "forest", "boosting"), "which trees", "extra"),
+            Parameter("n_trees", count(), "trees of extra and forest", 100),
+        ),
+        candidates=(
+            Candidate(
+                "Columns of any scale, with steps and exceptions.", name="extra trees",
+                settings={"ensemble": "extra"}, quick=True, **_TREES,
+            ),
+            Candidate(
+                "The same, from samples of the labels.", name="forest",
+                settings={"ensemble": "forest"}, **_TREES,
+            ),
+            Candidate(
+                "Sums of small steps.", name="boosting", settings={"ensemble": "boosting"},
+                tasks=(REGRESSION,), **_TREES,
+            ),
+        ),  # fmt: skip
+    ),
+)
