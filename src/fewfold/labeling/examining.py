@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -121,9 +122,8 @@ class Evidence:
 def prepare(member: Member, task: Task) -> dict:
     """Compute what a candidate needs and no label changes."""
     model = _build(member, task)
-    graph = task.graphs.get(member.graph)
     X = task.dense if hasattr(model, "fit_codes") else task.X
-    return model.prepare(X, graph=graph)
+    return model.prepare(X, **_taken(model.prepare, {"graph": task.graphs.get(member.graph)}))
 
 
 def examine(member: Member, task: Task) -> Evidence:
@@ -144,7 +144,7 @@ def examine(member: Member, task: Task) -> Evidence:
 
 def _examine(member, task):
     key = member.prepared_like or member.name
-    if key not in task.prepared and hasattr(member.method.load(), "prepare"):
+    if key not in task.prepared and hasattr(member.method.estimator_class(task.task), "prepare"):
         task.prepared[key] = prepare(member, task)
     shared = task.prepared.get(key)
     n_folds = int(task.fold.max()) + 1 if len(task.fold) else 0
@@ -184,8 +184,6 @@ def _fit(member, task, kept, shared, wanted):
         return None, np.tile(np.eye(task.n_classes)[int(targets[0])], (len(wanted), 1))
     model = _build(member, task)
     if task.is_classes and hasattr(model, "fit_codes"):
-        model.classes_ = np.arange(task.n_classes)
-        model.n_features_in_ = task.X.shape[1]
         model.fit_codes(task.dense, shared, rows, targets.astype(np.int64), task.n_classes)
         return model, model.decide_rows(task.dense, shared, wanted)
     # NaN marks unlabeled rows of either task; codes are never mistaken for a mark.
@@ -205,10 +203,13 @@ def _fit(member, task, kept, shared, wanted):
 
 
 def _stages(model, member, task, shared):
-    import inspect
-
-    takes = inspect.signature(model.fit).parameters
     found = {"graph": task.graphs.get(member.graph)}
     if shared is not None:
-        found["manifold"] = ManifoldModel(shared)
+        found |= {"manifold": ManifoldModel(shared), "shared": shared}
+    return _taken(model.fit, found)
+
+
+def _taken(function, found):
+    """Return the values that are there and that a function has an argument for."""
+    takes = inspect.signature(function).parameters
     return {name: value for name, value in found.items() if value is not None and name in takes}

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from inspect import isclass
 
 from fewfold.exceptions import InputError
-from fewfold.methods.base import CLASSIFICATION, Candidate, Method
+from fewfold.methods.base import Candidate, Method
 from fewfold.methods.registry import methods
 
 ROWS_GRAPH, IMAGES_GRAPH = "rows", "images"
@@ -45,7 +45,7 @@ class Member:
 
     def prepares(self, task: str) -> bool:
         """Whether it computes something without labels, once for all folds."""
-        return self.prepared_like is None and hasattr(self.method.load(), "prepare")
+        return self.prepared_like is None and hasattr(self.method.estimator_class(task), "prepare")
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,3 @@ def first_weights(members) -> list[float]:
     weights = [most[f] / families.count(f) for f in families]
     return [w / sum(weights) for w in weights]
 
-
-def is_classification(task: str) -> bool:
-    """Tell classes from numbers."""
-    return task == CLASSIFICATION

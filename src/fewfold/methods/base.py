@@ -11,7 +11,7 @@ An estimator follows scikit-learn, and takes what earlier stages made, as far as
     label_distributions_     class probabilities of all rows, in the order of ``classes_``
     predict(X_new), predict_proba(X_new, ...)
     details_, status_        plain values worth keeping; "ok" or a short phrase
-    prepare(X, graph=None)   optional: arrays that need no label, given to `fit` as ``manifold``
+    prepare(X)               optional: arrays that need no label, given to `fit` as ``shared``
     to_arrays(), from_arrays(arrays, notes)
 """
 

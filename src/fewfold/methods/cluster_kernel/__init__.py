@@ -7,10 +7,9 @@ _LIMITS = {"max_rows": 50_000, "max_labels": 2000}
 
 
 def _rbf(width, C):
-    settings = {"n_clusters": 1, "width": width, "C": C}
     return Candidate(
         "Smooth boundaries between classes.", name=f"rbf width={width:g} C={C:g}", family="rbf",
-        settings=settings, **_LIMITS,
+        settings={"n_clusters": 1, "width": width, "C": C}, **_LIMITS,
     )  # fmt: skip
 
 
@@ -27,9 +26,9 @@ RECORDS = (
         target="fewfold.methods.cluster_kernel.estimator:ClusterKernelClassifier",
         cost_like="svm",
         parameters=(
-            Parameter("n_clusters", count(), "of k-means; 1: the Gaussian alone", 4),
-            Parameter("n_runs", count(), "runs of k-means", 20),
-            Parameter("width", positive(), "of the Gaussian, in medians of the distance", 1.0),
+            Parameter("n_clusters", count(), "of k-means; 1 for the RBF kernel alone", 4),
+            Parameter("n_runs", count(), "of k-means, from different starts", 20),
+            Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
             Parameter("C", positive(), "inverse strength of the penalty", 10.0),
         ),
         candidates=(

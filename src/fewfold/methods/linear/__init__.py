@@ -11,8 +11,8 @@ RECORDS = (
         parameters=(Parameter("C", positive(), "inverse strength of the penalty", 1.0),),
         candidates=tuple(
             Candidate(
-                "Classes that sums of columns tell apart.", name=f"logistic C={C:g}",
-                family="linear", settings={"C": C}, max_labels=10_000,
+                "Classes that a plane separates.", name=f"logistic C={C:g}", family="linear",
+                settings={"C": C}, max_labels=10_000,
             )
             for C in (0.1, 1.0, 10.0)
         ),  # fmt: skip
@@ -21,18 +21,18 @@ RECORDS = (
         name="ridge",
         target="fewfold.methods.linear.estimator:RidgeRegressor",
         tasks=(REGRESSION,),
-        cost_like="svm",
+        cost_like="linear_svm",
         parameters=(
             Parameter("kind", one_of("linear", "rbf"), "kernel", "linear", argument="kernel"),
-            Parameter("width", positive(), "of the Gaussian, in medians", 1.0),
+            Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
         ),
         candidates=(
-            Candidate("Sums of columns.", name="ridge", family="linear", max_labels=5000),
+            Candidate("Sums of columns.", family="linear", max_labels=5000),
             *(
                 Candidate(
-                    "Smooth functions of all columns.", name=f"kernel ridge width={width:g}",
-                    family="kernel", settings={"kind": "rbf", "width": width}, max_labels=5000,
-                    max_rows=10**5,
+                    "Values that change smoothly with the columns.", family="kernel",
+                    name=f"kernel ridge width={width:g}", max_labels=5000, max_rows=10**5,
+                    settings={"kind": "rbf", "width": width},
                 )
                 for width in (1.0, 4.0)
             ),

@@ -14,12 +14,17 @@ RECORDS = (
         tasks=BOTH_TASKS,
         cost_like="svm",
         parameters=(
-            Parameter("ensemble", one_of("extra", "forest", "boosting"), "which trees", "extra"),
-            Parameter("n_trees", count(), "trees of extra and forest", 100),
+            Parameter(
+                "ensemble",
+                one_of("extra", "forest", "boosting"),
+                "extremely randomized trees, a random forest, or gradient boosting",
+                "extra",
+            ),
+            Parameter("n_trees", count(), "of extra and forest", 100),
         ),
         candidates=(
             Candidate(
-                "Columns of any scale, with steps and exceptions.", name="extra trees",
+                "Columns of different units, thresholds and interactions.", name="extra trees",
                 settings={"ensemble": "extra"}, quick=True, **_TREES,
             ),
             Candidate(
