@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fewfold.exceptions import FewfoldError
-from fewfold.labeling.members import Member
+from fewfold.methods.members import Member
 from fewfold.labels import class_columns, known_mask
 from fewfold.methods.base import CLASSIFICATION, ManifoldModel
 from fewfold.pipeline.protocol import derive_seed

@@ -19,8 +19,8 @@ from fewfold.labeling.model_schema import read_model
 from fewfold.labeling.weighing import Combination
 from fewfold.labels import class_columns
 from fewfold.pipeline import artifacts
+from fewfold.pipeline.layout import MODEL_FILE
 
-STAGE = "label_rows"
 FAR_QUANTILE = 0.99
 MOST_REFERENCES, MOST_REFERENCE_BYTES = 2000, 16_000_000
 REMEDY = "Get the model file again, or make it again with 'fewfold label'."
@@ -73,7 +73,7 @@ def save_model(path, combination: Combination, members, states, *, task, classes
     """
     kept = [i for i, weight in enumerate(combination.weights) if weight > 0]
     reference, far = far_limit(X)
-    with artifacts.writing(path, STAGE, inputs=inputs) as out:
+    with artifacts.writing(path, MODEL_FILE, inputs=inputs) as out:
         pool, listed = _Pool(out), []
         for i in kept:
             arrays, notes = states[i]
@@ -155,7 +155,7 @@ class Model:
         """Open a model file, checking that it is whole and that all it says is allowed."""
         path = Path(path)
         check_is_model(path)
-        with artifacts.read(path, STAGE, remedy=REMEDY, schema=artifacts.ANY_SCHEMA) as file:
+        with artifacts.read(path, MODEL_FILE, remedy=REMEDY) as file:
             found, members, reference = read_model(file)
         shares = {
             key: None if found[key] is None else np.array(found[key])

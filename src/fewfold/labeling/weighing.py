@@ -8,7 +8,7 @@ import numpy as np
 
 from fewfold.labeling.calibration import calibrate, fit_calibration
 from fewfold.labeling.intervals import regression_weights
-from fewfold.labeling.members import first_weights
+from fewfold.methods.members import first_weights
 from fewfold.labeling.priors import change_shares
 from fewfold.labeling.stacking import Stack, fit_stack
 

@@ -36,10 +36,12 @@ OUTPUTS = {
         "comparisons": "results/comparisons.csv",
     },
     "make_report": {"page": "results/report/index.html"},
-    "choose_method": {"choice": "results/{dataset}/choice.h5"},
-    "label_rows": {"answer": "results/{dataset}/answer.h5"},
-    "cluster_rows": {"clusters": "results/{dataset}/clusters.h5"},
-    "save_model": {"model": "results/{dataset}/label/model.h5"},
+    "prepare_candidates": {"prepared": "results/{dataset}/label/prepared.h5"},
+    "examine_candidates": {"evidence": "results/{dataset}/label/candidates_{tile}.h5"},
+    "label_rows": {
+        "answer": "results/{dataset}/label/answer.h5",
+        "model": "results/{dataset}/label/model.h5",
+    },
     "make_label_report": {
         "labels": "results/{dataset}/label/labels.csv",
         "advice": "results/{dataset}/label/label_next.csv",
@@ -52,7 +54,10 @@ OUTPUTS = {
 TARGETS = (*OUTPUTS["collect_metrics"].values(), *OUTPUTS["make_report"].values())
 
 # What `fewfold label` asks for, and copies to the top of its folder.
-LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), *OUTPUTS["save_model"].values())
+LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), OUTPUTS["label_rows"]["model"])
+
+# The second file of rule label_rows is of a kind of its own: it leaves the run's folder.
+MODEL_FILE = "label_rows.model"
 
 # What the command `fewfold label` itself writes from the user's file, as files of this stage.
 LABEL_COMMAND = "fewfold label"
@@ -150,8 +155,10 @@ def stage_of(path) -> str | None:
     if "/".join(parts[-2:]) in (FEATURES, LABELS, TABLE):
         return LABEL_COMMAND
     for start in (i for i, part in enumerate(parts) if part == "results"):
-        if found := producer("/".join(parts[start:])):
-            return found[0]
+        file = "/".join(parts[start:])
+        if found := producer(file):
+            model = OUTPUTS["label_rows"]["model"].format(**dict(found[1]))
+            return MODEL_FILE if file == model else found[0]
     return None
 
 

@@ -8,14 +8,14 @@ _LIMITS = {"max_rows": 50_000, "max_labels": 2000}
 
 def _rbf(width, C):
     return Candidate(
-        "Smooth boundaries between classes.", name=f"rbf width={width:g} C={C:g}", family="rbf",
+        "Smooth boundaries between classes.", name=f"rbf_{width:g}_{C:g}", family="rbf",
         settings={"n_clusters": 1, "width": width, "C": C}, **_LIMITS,
     )  # fmt: skip
 
 
 def _clusters(k):
     return Candidate(
-        "Classes that are clusters, or a few of them.", name=f"clusters k={k}",
+        "Classes that are clusters, or a few of them.", name=f"clusters_{k}",
         family="clusters", settings={"n_clusters": k}, **_LIMITS,
     )  # fmt: skip
 

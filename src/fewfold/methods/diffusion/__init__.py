@@ -48,12 +48,12 @@ RECORDS = (
         candidates=(
             _plain("diffusion", "Labels diffused over the graph, with the labels' class shares.",
                    {"priors": "estimated"}, quick=True),
-            _plain("diffusion, equal", "The same, with classes of equal size.",
+            _plain("diffusion_equal", "The same, with classes of equal size.",
                    {"priors": "uniform"}),
-            _plain("diffusion, free", "The same, with classes of any size.", {}),
+            _plain("diffusion_free", "The same, with classes of any size.", {}),
             Candidate(
                 "Images (or series) that differ by small deformations, from few labels.",
-                name="image diffusion",
+                name="image_diffusion",
                 family="images",
                 settings={"sources": "classes"},
                 rows="images",
@@ -62,7 +62,7 @@ RECORDS = (
             ),
             Candidate(
                 "The same, labels travelling short ways.",
-                name="image spreading",
+                name="image_spreading",
                 family="images",
                 # Short ways: with up to 100 labels better than the default of 0.995.
                 settings={"method": "spreading", "alpha": 0.9},

@@ -15,7 +15,7 @@ def _both(name, features, family):
     settings = {"features": features}
     yield Candidate(_WHY[features], name=name, family=family, settings=settings, **_LIMITS)
     yield Candidate(
-        _WHY[features], name=f"{name}, equal classes", family=family,
+        _WHY[features], name=f"{name}_equal", family=family,
         settings={**settings, "priors": "equal"}, prepared_like=name, **_LIMITS,
     )  # fmt: skip
 
@@ -47,9 +47,9 @@ RECORDS = (
             Parameter("max_landmarks", count(), "rows that the kernel is taken against", 1500),
         ),
         candidates=(
-            *_both("low density", "geodesic", "geodesic"),
-            *_both("linear TSVM", "linear", "tsvm"),
-            *_both("rbf TSVM", "rbf", "tsvm"),
+            *_both("low_density", "geodesic", "geodesic"),
+            *_both("linear_tsvm", "linear", "tsvm"),
+            *_both("rbf_tsvm", "rbf", "tsvm"),
         ),
     ),
 )

@@ -24,7 +24,7 @@ RECORDS = (
         ),
         candidates=(
             Candidate(
-                "Columns of different units, thresholds and interactions.", name="extra trees",
+                "Columns of different units, thresholds and interactions.", name="extra_trees",
                 settings={"ensemble": "extra"}, quick=True, **_TREES,
             ),
             Candidate(

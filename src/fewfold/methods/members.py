@@ -75,7 +75,9 @@ def all_members(task: str) -> dict[str, tuple[Member, Candidate]]:
 def _fits_alone(method):
     """Whether an estimator takes rows and labels, and computes what it lacks itself."""
     needs = method.needs
-    return needs.kernel != "must" and not needs.groups and isclass(method.load())
+    if needs.kernel == "must" or needs.groups or needs.copies or method.clusters:
+        return False
+    return isclass(method.load())
 
 
 def _member(method, candidate):
@@ -117,7 +119,7 @@ def members_for(shape: DataShape, asked=None, *, quick: bool = False) -> list[Me
     --------
     >>> found = members_for(DataShape("classification", 300, 30), ["trees"])
     >>> [member.name for member in found]
-    ['extra trees', 'forest']
+    ['extra_trees', 'forest']
     """
     known = all_members(shape.task)
     if asked:
@@ -143,7 +145,8 @@ def _suits(candidate, shape):
 def _asked_for(known, shape, asked):
     found = {}
     for name in asked:
-        own = {k: m for k, (m, _) in known.items() if name in (k, m.method.name)}
+        own = {name: known[name][0]} if name in known else {}
+        own = own or {k: m for k, (m, _) in known.items() if m.method.name == name}
         if not own:
             near = get_close_matches(name, known, 1, 0.5)
             hint = f"Did you mean {near[0]!r}? " if near else ""
