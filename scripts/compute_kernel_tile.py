@@ -1,6 +1,7 @@
 """Stage compute_kernel_tile: some labelled rows of a kernel matrix against all rows."""
 
 from fewfold.methods.registry import kernels
+from fewfold.pipeline.chain_files import load_stages
 from fewfold.pipeline.kernel_files import write_tile
 from fewfold.pipeline.stage_files import read_features, read_splits
 from fewfold.pipeline.stages import stage_log
@@ -11,7 +12,7 @@ def main(inputs, tile_file, *, kernel, tile, n_tiles):
     data = read_features(inputs["features"])
     rows = read_splits(inputs["splits"], data.X.shape[0]).labeled_rows
     first, last = tile_bounds(len(rows), n_tiles, tile)
-    source = kernels()[kernel["type"]].load()(data, inputs, kernel)
+    source = kernels()[kernel["type"]].load()(data, load_stages(inputs), kernel)
     write_tile(
         tile_file,
         source,

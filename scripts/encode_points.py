@@ -10,6 +10,8 @@ from fewfold.pipeline.stages import stage_log
 def main(features, manifold, points, *, kind, options):
     encode = load(manifolds()[kind].encoder)
     with read(manifold, "fit_manifold") as file:
+        if file.note("kind") != kind:
+            file.fail(f"says it is of type {file.note('kind')!r}, expected was {kind!r}")
         arrays = {name: file[name] for name in file.names()}
     with writing(points, "encode_points", settings=options, inputs=[features, manifold]) as out:
         encode(out, read_features(features), arrays, **options)

@@ -176,7 +176,7 @@ def _use_tile(path, files):
     out = path.with_name("made.h5")
     join_tiles(out, [path], settings={})
     kernel = KernelMatrix(out)
-    rows = kernel.all_rows(kernel._row_numbers)
+    rows = kernel.all_rows(kernel.row_numbers)
     assert np.isfinite(rows).all() and rows.shape[1] == kernel.n + kernel.n_new
 
 

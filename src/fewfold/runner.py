@@ -39,7 +39,7 @@ def snakemake_command(
 ) -> list[str]:
     """Return the command line of a run; ``forcerun`` are rules and files to make in any case."""
     root = project_root()
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "workflow/Snakefile")]
     if cores is not None:
         command += ["--cores", str(cores)]
     profile_dir = Path(profile) if profile else root / "workflow/profiles/default"

@@ -15,6 +15,7 @@ from fewfold.methods.atlas.kernel_stage import AtlasKernel
 from fewfold.methods.atlas.kernels import atlas_kernel_rows
 from fewfold.methods.atlas.stage import fit_manifold
 from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.chain_files import load_stages
 from fewfold.pipeline.stage_files import Features
 
 
@@ -31,12 +32,12 @@ def points(tmp_path_factory):
             out.add(name, value)
         for name, value in encode(X_new, atlas, 3).items():
             out.add(f"{name}_new", value)
-    return features, path, encode(X, atlas, 3, rows=range(150))
+    return features, load_stages({"points": path}), encode(X, atlas, 3, rows=range(150))
 
 
 def test_kernel_rows_are_the_mean_of_both_atlases(points):
-    features, path, code = points
-    kernel = AtlasKernel(features, {"points": path}, {"gamma": 0.8, "sigma": 2.0})
+    features, stages, code = points
+    kernel = AtlasKernel(features, stages, {"gamma": 0.8, "sigma": 2.0})
     rows = np.array([3, 77])
     got = kernel.rows(rows)
     assert got.shape == (2, 170)
@@ -49,8 +50,8 @@ def test_kernel_rows_are_the_mean_of_both_atlases(points):
 
 
 def test_kernel_is_positive_semidefinite_and_normalised(points):
-    features, path, _ = points
-    kernel = AtlasKernel(features, {"points": path}, {})
+    features, stages, _ = points
+    kernel = AtlasKernel(features, stages, {})
     K = kernel.rows(np.arange(150))[:, :150].astype(float)
     np.testing.assert_allclose(np.diag(K), 1, rtol=1e-5)
     assert np.linalg.eigvalsh((K + K.T) / 2).min() > -1e-5

@@ -9,7 +9,6 @@ from fewfold.linalg.laplacian import degrees, laplacian
 from fewfold.methods.invariance import kernel_stage as stage
 from fewfold.methods.invariance.deformed import deformed_kernel
 from fewfold.methods.invariance.kernel_stage import DeformedKernel
-from fewfold.pipeline.graph_files import write_graph
 from fewfold.pipeline.kernel_files import KernelMatrix, join_tiles, write_tile
 from fewfold.pipeline.stage_files import Features
 from fewfold.svm.kernels import FeatureKernel, kernel_block
@@ -21,8 +20,7 @@ def made(tmp_path):
     X = rng.random((60, 3)).astype(np.float32)
     features = Features(X, rng.random((9, 3)).astype(np.float32), None, None, None, None)
     graph = build_graph(X, n_neighbors=5)
-    write_graph(tmp_path / "graph.h5", graph)
-    return features, {"graph": str(tmp_path / "graph.h5")}, graph, tmp_path
+    return features, {"graph": graph}, graph, tmp_path
 
 
 def expected(features, graph, strength, gamma):
@@ -35,8 +33,8 @@ def expected(features, graph, strength, gamma):
 
 
 def test_rows_are_the_dense_formula(made):
-    features, files, graph, _ = made
-    kernel = DeformedKernel(features, files, {"power": 1, "deformation": 20.0, "gamma": 2.0})
+    features, stages, graph, _ = made
+    kernel = DeformedKernel(features, stages, {"power": 1, "deformation": 20.0, "gamma": 2.0})
     assert (kernel.n, kernel.n_new, kernel.n_columns, kernel.kind) == (60, 9, 69, "kernel")
     rows = kernel.rows([5, 0, 33])
     assert rows.dtype == np.float32 and rows.shape == (3, 69)
@@ -47,47 +45,47 @@ def test_rows_are_the_dense_formula(made):
 
 
 def test_the_second_power_is_the_product_of_the_laplacian_with_itself(made):
-    features, files, graph, _ = made
+    features, stages, graph, _ = made
     L = laplacian(graph.W, "unnormalized") / degrees(graph.W).mean()
     X = features.X
     K = kernel_block("rbf", X, X, gamma=2.0).astype(float)
     wanted = deformed_kernel(K, 5.0 * (L @ L), K, K, K)
     wanted /= wanted.diagonal().mean() - wanted.mean()
-    kernel = DeformedKernel(features, files, {"power": 2, "deformation": 5.0, "gamma": 2.0})
+    kernel = DeformedKernel(features, stages, {"power": 2, "deformation": 5.0, "gamma": 2.0})
     np.testing.assert_allclose(kernel.rows([3, 4])[:, :60], wanted[[3, 4]], rtol=1e-3)
 
 
 def test_no_deformation_is_the_base_kernel(made):
-    features, files, _, _ = made
-    kernel = DeformedKernel(features, files, {"deformation": 0.0, "gamma": 2.0})
+    features, stages, _, _ = made
+    kernel = DeformedKernel(features, stages, {"deformation": 0.0, "gamma": 2.0})
     plain = FeatureKernel(features, {}, {"type": "rbf", "gamma": 2.0})
     np.testing.assert_array_equal(kernel.rows([1, 2]), plain.rows([1, 2]))
-    by_default = DeformedKernel(features, files, {})
+    by_default = DeformedKernel(features, stages, {})
     assert by_default.gamma > 0 and by_default.strength == 1000.0
 
 
 def test_landmarks_take_over_above_the_limit(made, monkeypatch):
-    features, files, graph, _ = made
+    features, stages, graph, _ = made
     monkeypatch.setattr(stage, "EXACT_ROWS", 50)
     settings = {"power": 1, "deformation": 20.0, "gamma": 2.0}
     wanted = expected(features, graph, 20.0, 2.0)[:10]
     plain = FeatureKernel(features, {}, {"type": "rbf", "gamma": 2.0}).rows(np.arange(10))
     errors = []
     for p in (60, 20):
-        kernel = DeformedKernel(features, files, {**settings, "n_landmarks": p})
+        kernel = DeformedKernel(features, stages, {**settings, "n_landmarks": p})
         errors.append(np.abs(kernel.rows(np.arange(10)) - wanted).max())
     assert errors[0] < 0.02 <= errors[1] < np.abs(plain - wanted).max()
 
 
 @pytest.mark.parametrize("has", [60, 25])
 def test_a_joined_kernel_is_a_base(made, has):
-    features, files, graph, folder = made
+    features, stages, graph, folder = made
     source = FeatureKernel(features, {}, {"type": "rbf", "gamma": 2.0})
     rows = np.sort(np.random.default_rng(1).permutation(60)[:has])
     write_tile(folder / "tile.h5", source, rows, settings={})
     join_tiles(folder / "kernel.h5", [folder / "tile.h5"], settings={})
-    files = {**files, "kernel": str(folder / "kernel.h5")}
-    kernel = DeformedKernel(features, files, {"power": 1, "deformation": 20.0})
+    stages = {**stages, "kernel": KernelMatrix(folder / "kernel.h5")}
+    kernel = DeformedKernel(features, stages, {"power": 1, "deformation": 20.0})
     some = rows[:7]
     wanted = expected(features, graph, 20.0, 2.0)[some]
     plain = source.rows(some)
@@ -103,15 +101,14 @@ def test_a_joined_kernel_is_a_base(made, has):
 
 
 def test_what_is_missing_is_named(made):
-    features, files, _, folder = made
+    features, stages, _, _ = made
     with pytest.raises(ConfigError, match="needs a graph"):
         DeformedKernel(features, {}, {})
     with pytest.raises(ConfigError, match="deformation=-1"):
-        DeformedKernel(features, files, {"deformation": -1})
+        DeformedKernel(features, stages, {"deformation": -1})
     with pytest.raises(ConfigError, match="base='atlas'"):
-        DeformedKernel(features, files, {"base": "atlas"})
+        DeformedKernel(features, stages, {"base": "atlas"})
     with pytest.raises(ConfigError, match="power=0"):
-        DeformedKernel(features, files, {"power": 0})
-    write_graph(folder / "small.h5", build_graph(features.X[:30], n_neighbors=5))
+        DeformedKernel(features, stages, {"power": 0})
     with pytest.raises(InputError, match="30 nodes"):
-        DeformedKernel(features, {"graph": str(folder / "small.h5")}, {})
+        DeformedKernel(features, {"graph": build_graph(features.X[:30], n_neighbors=5)}, {})

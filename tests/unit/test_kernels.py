@@ -203,7 +203,9 @@ def test_squared_distances(kind):
     wrap = sparse.csr_array if kind == "sparse" else np.asarray
     found = squared_distances(wrap(A), wrap(B))
     np.testing.assert_allclose(found, cdist(A, B, "sqeuclidean"), rtol=1e-5, atol=1e-5)
-    assert found.dtype == np.float32
+    assert found.dtype == np.float64
+    A, B = A.astype(np.float32), B.astype(np.float32)
+    assert squared_distances(wrap(A), wrap(B)).dtype == np.float32
     assert (squared_distances(wrap(A), wrap(A)).diagonal() < 1e-5).all()
     assert (squared_distances(wrap(A), wrap(A)) >= 0).all()
 
@@ -233,6 +235,7 @@ MEASURE = """
 import resource, sys
 from types import SimpleNamespace
 import numpy as np
+from fewfold.pipeline import kernel_files
 from fewfold.svm import kernels
 kernels.BLOCK_BYTES = 8 * 2**20
 n = 12000
@@ -240,7 +243,7 @@ X = np.random.default_rng(0).normal(size=(n, 5)).astype(np.float32)
 data = SimpleNamespace(X=X, X_new=None)
 source = kernels.FeatureKernel(data, {}, {"type": "rbf", "gamma": 0.1})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-kernels.write_tile(sys.argv[1], source, np.arange(6000))
+kernel_files.write_tile(sys.argv[1], source, np.arange(6000))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

@@ -116,7 +116,7 @@ def test_modules_used_and_leave_out():
 
 def test_scripts(tmp_path):
     script = tmp_path / "stage.py"
-    script.write_text("from fewfold.graph import laplacian\nimport numpy\n")
+    script.write_text("from fewfold.linalg import laplacian\nimport numpy\n")
     expected = provenance.code_digest("fewfold.linalg.laplacian")
     assert provenance.script_digest(script) == expected
     assert provenance.script_digest(script, "fewfold.graph.weights") == provenance.code_digest(

@@ -7,29 +7,13 @@ import shutil
 import time
 from pathlib import Path
 
+from fewfold.config.defaults import merge
 from fewfold.config.estimate import Estimate, estimate
 from fewfold.config.plan import Plan
 from fewfold.config.reading import read_config
 
 # CPU seconds of `exercise` on the machine on which the cost models were measured.
 REFERENCE_S = 0.0046
-
-
-def merge(base: dict, more: dict) -> dict:
-    """Return ``base`` with ``more`` over it, as Snakemake does: mappings merge, lists replace.
-
-    Examples
-    --------
-    >>> merge({"a": {"b": 1, "c": [1]}}, {"a": {"c": [2]}})
-    {'a': {'b': 1, 'c': [2]}}
-    """
-    both = dict(base)
-    for key, value in more.items():
-        old = both.get(key)
-        both[key] = (
-            merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-        )
-    return both
 
 
 def plan_of(configfiles) -> Plan:

@@ -10,6 +10,20 @@ import numpy as np
 _BLOCK_FLOATS = 2**23
 
 
+def precision(*arrays) -> type:
+    """Return float32 where all arrays are float32, as the workflow's are, else float64.
+
+    Products in float32 are twice as fast, but depend in the sixth digit on how many rows are
+    multiplied at once, and on the processor.
+
+    Examples
+    --------
+    >>> precision(np.zeros(2, np.float32), np.zeros(2)).__name__
+    'float64'
+    """
+    return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
+
+
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Squared Euclidean distances between rows, never negative.
 

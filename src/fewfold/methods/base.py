@@ -255,12 +255,15 @@ class ManifoldModel:
     settings : dict
     points, points_new : dict of ndarray or None
         The encoding of the rows, and of new rows, where the type has an encoder.
+    type : str or None
+        As its file says; None if it does not come from a file.
     """
 
     arrays: dict
     settings: dict = field(default_factory=dict)
     points: dict | None = None
     points_new: dict | None = None
+    type: str | None = None
 
 
 def load(target: str):

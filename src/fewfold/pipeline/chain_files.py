@@ -11,64 +11,86 @@ from fewfold.pipeline.stage_files import Labels, Splits, read_features, read_lab
 from fewfold.pipeline.training import Inputs
 
 
+def load_stages(files: dict) -> dict:
+    """Read what graph, manifold, kernel and copies stages wrote.
+
+    Parameters
+    ----------
+    files : dict
+        Paths of ``graph``, ``extension``, ``manifold``, ``points``, ``kernel`` and ``copies``,
+        where there are any; others are left alone.
+
+    Returns
+    -------
+    dict
+        The objects under the same names, as far as there are files, and ``points_new``.
+    """
+    found = {}
+    if files.get("graph"):
+        from fewfold.pipeline.graph_files import read_graph
+
+        found["graph"] = read_graph(files["graph"])
+    if files.get("extension"):
+        found["extension"] = read(files["extension"], "extend_graph")["weights"]
+    if files.get("manifold"):
+        with read(files["manifold"], "fit_manifold") as file:
+            arrays = {name: file[name] for name in file.names()}
+            found["manifold"] = ManifoldModel(arrays, dict(file.settings), type=file.note("kind"))
+    if files.get("points"):
+        found |= _read_points(files["points"], found.get("manifold"))
+    if files.get("kernel"):
+        from fewfold.pipeline.kernel_files import KernelMatrix
+
+        found["kernel"] = KernelMatrix(files["kernel"])
+    if files.get("copies"):
+        from fewfold.pipeline.copies_files import CopiesFile
+
+        found["copies"] = CopiesFile(files["copies"])
+    return found
+
+
+def _read_points(path, manifold):
+    """Return the encoding of the rows and, under ``points_new``, of the new rows."""
+    with read(path, "encode_points") as file:
+        points = {name: file[name] for name in file.names()}
+        for name in points if manifold is not None else ():
+            charts = "finer_means" if name.startswith("finer_") else "means"
+            if "charts" in name and charts in manifold.arrays:
+                file.check_rows(name, points[name], len(manifold.arrays[charts]))
+    new = {k.removesuffix("_new"): v for k, v in points.items() if k.endswith("_new")}
+    own = {name: value for name, value in points.items() if not name.endswith("_new")}
+    return {"points": own, "points_new": new or None}
+
+
 def load_inputs(files: dict) -> tuple[Inputs, Labels]:
     """Read what a learner is given.
 
     Parameters
     ----------
     files : dict
-        Paths of features and labels, and of graph, extension, manifold, points, kernel and
-        copies where the chain has them.
+        Paths of features and labels, and those that `load_stages` reads.
 
     Returns
     -------
     Inputs, Labels
     """
     data, truth = read_features(files["features"]), read_labels(files["labels"])
-    graph = extension = manifold = kernel = copies = None
-    if files.get("graph"):
-        from fewfold.pipeline.graph_files import read_graph
-
-        graph = read_graph(files["graph"])
-    if files.get("extension"):
-        extension = read(files["extension"], "extend_graph")["weights"]
-    if files.get("manifold"):
-        with read(files["manifold"], "fit_manifold") as file:
-            arrays = {name: file[name] for name in file.names()}
-            manifold = ManifoldModel(arrays, dict(file.settings))
-    if files.get("points"):
-        with read(files["points"], "encode_points") as file:
-            points = {name: file[name] for name in file.names()}
-            for name in points:
-                charts = "finer_means" if name.startswith("finer_") else "means"
-                if "charts" in name and charts in manifold.arrays:
-                    file.check_rows(name, points[name], len(manifold.arrays[charts]))
-        new = {k.removesuffix("_new"): v for k, v in points.items() if k.endswith("_new")}
-        own = {name: value for name, value in points.items() if not name.endswith("_new")}
-        manifold = replace(manifold, points=own, points_new=new or None)
-    if files.get("kernel"):
-        from fewfold.pipeline.kernel_files import KernelMatrix
-
-        kernel = KernelMatrix(files["kernel"])
-    if files.get("copies"):
-        from fewfold.pipeline.copies_files import CopiesFile
-
-        copies = CopiesFile(files["copies"])
-    _check_rows(data, truth, graph, extension, manifold, kernel)
+    stages = load_stages(files)
+    points = {name: stages.pop(name) for name in ("points", "points_new") if name in stages}
+    if points:
+        stages["manifold"] = replace(stages["manifold"], **points)
+    found = [stages.get(name) for name in ("graph", "extension", "manifold", "kernel")]
+    _check_rows(data, truth, *found)
     inputs = Inputs(
         X=data.X,
         X_new=data.X_new,
         task=truth.task,
-        graph=graph,
-        extension=extension,
-        manifold=manifold,
-        kernel=kernel,
-        copies=copies,
         image_shape=data.image_shape,
         images=data.images,
         images_new=data.images_new,
         groups=truth.groups,
         groups_new=truth.groups_new,
+        **stages,
     )
     return inputs, truth
 

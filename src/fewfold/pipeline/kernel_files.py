@@ -53,6 +53,8 @@ class KernelMatrix:
     kind : {"kernel", "squared_distances"}
         What is stored; squared distances are for a learner that chooses the width itself.
     n, n_new : int
+    row_numbers : int ndarray
+        The rows that are stored, sorted.
     gamma : float
         The data's own width (1 / median squared distance), the centre of a search.
     """
@@ -65,7 +67,7 @@ class KernelMatrix:
         self.gamma = joined.note("gamma")
         self.type = joined.settings.get("type")
         self.is_sparse = joined.note("sparse")
-        self._row_numbers = joined["rows"]
+        self.row_numbers = joined["rows"]
         self._starts = joined["tile_starts"]
         tiles = [path.parent / name for name in joined["tiles"]]
         if any(Path(name).is_absolute() or ".." in Path(name).parts for name in joined["tiles"]):
@@ -82,7 +84,7 @@ class KernelMatrix:
 
     def _check_order(self, joined):
         """Rows are found by bisection, so they and the starts of tiles must be sorted."""
-        rows, starts = self._row_numbers, self._starts
+        rows, starts = self.row_numbers, self._starts
         joined.check_rows("rows", rows, self.n)
         if (np.diff(rows.astype(np.int64)) <= 0).any():
             joined.fail("names rows out of order or twice")
@@ -91,13 +93,13 @@ class KernelMatrix:
 
     def _read(self, indices):
         indices = np.asarray(indices)
-        places = np.searchsorted(self._row_numbers, indices)
-        bad = (places >= len(self._row_numbers)) | (
-            self._row_numbers[np.minimum(places, len(self._row_numbers) - 1)] != indices
+        places = np.searchsorted(self.row_numbers, indices)
+        bad = (places >= len(self.row_numbers)) | (
+            self.row_numbers[np.minimum(places, len(self.row_numbers) - 1)] != indices
         )
         if bad.any():
             raise InputError(
-                f"Row {indices[bad][0]} is not among the {len(self._row_numbers)} rows of the "
+                f"Row {indices[bad][0]} is not among the {len(self.row_numbers)} rows of the "
                 "kernel file. Only rows labelled in some draw are computed."
             )
         out = np.empty((len(indices), self.n + self.n_new), np.float32)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.linalg.distances import precision
 
 # Rows of a tile computed and written at once: bounds the memory of a tile job to about
 # block x (n + n_new) floats, whatever the number of rows in the tile.
@@ -13,25 +14,25 @@ BLOCK_BYTES = 128 * 2**20
 
 
 def squared_distances(A, B) -> np.ndarray:
-    """Return the squared Euclidean distances between rows, never negative, as float32.
+    """Return the squared Euclidean distances between rows, never negative.
 
     Centring on the mean of ``B`` first keeps the cancellation of large norms away.
     """
+    dtype = precision(A, B)
     if sparse.issparse(A) or sparse.issparse(B):
         A, B = sparse.csr_array(A), sparse.csr_array(B)
         a = np.asarray(A.multiply(A).sum(axis=1)).ravel()
         b = np.asarray(B.multiply(B).sum(axis=1)).ravel()
-        out = (A @ B.T).toarray().astype(np.float32)
+        out = (A @ B.T).toarray().astype(dtype)
     else:
-        # Float64 matrices as small as a block's rows x features; the product stays float32.
         centre = B.mean(axis=0, dtype=np.float64)
-        A = (A - centre).astype(np.float32)
-        B = (B - centre).astype(np.float32)
+        A = (A - centre).astype(dtype)
+        B = (B - centre).astype(dtype)
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
         out = A @ B.T
     out *= -2
-    out += a[:, None].astype(np.float32)
-    out += b.astype(np.float32)
+    out += a[:, None].astype(dtype)
+    out += b.astype(dtype)
     return np.maximum(out, 0, out=out)
 
 
@@ -58,7 +59,7 @@ def kernel_block(kind: str, A, B, *, gamma: float | None = None) -> np.ndarray:
     """
     if kind == "linear":
         product = A @ B.T
-        return (product.toarray() if sparse.issparse(product) else product).astype(np.float32)
+        return (product.toarray() if sparse.issparse(product) else product).astype(precision(A, B))
     if kind != "rbf":
         raise InputError(f"kernel type {kind!r} is unknown. Choose linear or rbf.")
     d2 = squared_distances(A, B)
@@ -93,7 +94,7 @@ class FeatureKernel:
 
     is_sparse = False
 
-    def __init__(self, features, files, settings: dict):
+    def __init__(self, features, stages: dict, settings: dict):
         self.X, self.X_new = features.X, features.X_new
         self.type = settings["type"]
         self.n = self.X.shape[0]

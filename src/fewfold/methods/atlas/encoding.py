@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fewfold.linalg.distances import precision
 from fewfold.methods.atlas.arrays import FINER, charts_of, finer_part
 from fewfold.methods.atlas.charts import cheapest, error_blocks
 from fewfold.methods.atlas.space import to_reduced
@@ -30,8 +31,8 @@ def encode(X, atlas: dict[str, np.ndarray], q: int = 10, rows=None) -> dict[str,
     Returns
     -------
     dict of ndarrays
-        ``charts`` (n, q) int32, cheapest first; ``errors`` (n, q) float32; ``projections``
-        (n, q, d) float32; ``member`` (n, q) bool: the point belongs to the chart. Points of
+        ``charts`` (n, q) int32, cheapest first; ``errors`` (n, q) and ``projections``
+        (n, q, d), of X's precision; ``member`` (n, q) bool: the point is in the chart. Points of
         the atlas belong to the charts they were assigned to, new ones to their cheapest. The
         same names with ``finer_`` before them are the encoding in the finer atlas, if any.
 
@@ -99,7 +100,7 @@ def write_encoding(out, X, atlas: dict[str, np.ndarray], q: int = 10, rows=None,
                 yield code["projections"]
 
         shape = X.shape[0], min(q, len(part["means"])), part["directions"].shape[1]
-        out.add_blocks(f"{prefix}projections{suffix}", shape, np.float32, projections())
+        out.add_blocks(f"{prefix}projections{suffix}", shape, precision(X), projections())
         for name, values in kept.items():
             out.add(f"{prefix}{name}{suffix}", np.concatenate(values))
 
@@ -117,7 +118,7 @@ def _level_blocks(X, atlas, q, rows, block_rows):
     for start in range(0, max(n, 1), block_rows):
         part = slice(start, min(start + block_rows, n))
         Z = to_reduced(X[part], atlas["origin"], atlas["basis"], charts.means.dtype)
-        code = _encode_rows(Z, charts, q)
+        code = _encode_rows(Z, charts, q, precision(X))
         if rows is None:
             code["member"][:, 0] = True
         else:
@@ -130,13 +131,13 @@ def _membership_keys(atlas):
     return atlas["member_rows"].astype(np.int64) * len(atlas["means"]) + atlas["member_charts"]
 
 
-def _encode_rows(Z, charts, q):
+def _encode_rows(Z, charts, q, dtype):
     q = min(q, len(charts))
     n, d = len(Z), charts.directions.shape[1]
     code = {
         "charts": np.zeros((n, q), np.int32),
-        "errors": np.zeros((n, q), np.float32),
-        "projections": np.zeros((n, q, d), np.float32),
+        "errors": np.zeros((n, q), dtype),
+        "projections": np.zeros((n, q, d), dtype),
         "member": np.zeros((n, q), bool),
     }
     for rows, errors in error_blocks(Z, charts):

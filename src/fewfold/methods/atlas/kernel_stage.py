@@ -6,7 +6,6 @@ import numpy as np
 
 from fewfold.methods.atlas.arrays import finer_part
 from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_scales
-from fewfold.pipeline.artifacts import read
 
 
 class AtlasKernel:
@@ -20,15 +19,13 @@ class AtlasKernel:
     kind = "kernel"
     gamma = None
 
-    def __init__(self, features, files, settings: dict):
-        with read(files["points"], "encode_points") as file:
-            names = [n for n in file.names() if not n.endswith("_new")]
-            own = {name: file[name] for name in names}
-            self.n = len(own["charts"])
-            self.n_new = file.shape("charts_new")[0] if "charts_new" in file else 0
-            self.code = own
-            if self.n_new:
-                self.code = {k: np.concatenate([v, file[f"{k}_new"]]) for k, v in own.items()}
+    def __init__(self, features, stages: dict, settings: dict):
+        own, new = stages["points"], stages.get("points_new")
+        self.n = len(own["charts"])
+        self.n_new = 0 if new is None else len(new["charts"])
+        self.code = own
+        if self.n_new:
+            self.code = {k: np.concatenate([v, new[k]]) for k, v in own.items()}
         shared = {
             "kind": settings.get("kind", "rbf"),
             "normalize": settings.get("normalize", True),

@@ -30,8 +30,8 @@ class DeformedKernel:
     Parameters
     ----------
     features : fewfold.pipeline.stage_files.Features
-    files : dict
-        ``graph``: a graph stage's file. ``kernel``, optional: a joined kernel's file, the base
+    stages : dict
+        ``graph``: a `NeighborGraph`. ``kernel``, optional: a matrix of the kernel stage, the base
         kernel (of the atlas, for instance); if it lacks rows, those it has are the landmarks.
     settings : dict
         ``deformation`` (1000), ``power`` of the Laplacian (2), ``base`` ("rbf", "linear"),
@@ -59,17 +59,15 @@ class DeformedKernel:
     is_sparse = False
     kind = "kernel"
 
-    def __init__(self, features, files, settings: dict):
-        from fewfold.pipeline.graph_files import read_graph
-
-        if not files.get("graph"):
+    def __init__(self, features, stages: dict, settings: dict):
+        if stages.get("graph") is None:
             raise ConfigError("A deformed kernel needs a graph: name one as 'graph' in its entry.")
         self.strength = float(settings.get("deformation", 1000.0))
         if not self.strength >= 0:
             raise ConfigError(f"deformation={self.strength}: allowed are numbers from 0.")
-        self._base = base_rows(features, files, settings)
+        self._base = base_rows(features, stages.get("kernel"), settings)
         self.n, self.n_new, self.gamma = self._base.n, self._base.n_new, self._base.gamma
-        W = read_graph(files["graph"]).W
+        W = stages["graph"].W
         if W.shape[0] != self.n:
             raise InputError(
                 f"The graph has {W.shape[0]} nodes, the base kernel {self.n} rows. "
@@ -155,16 +153,14 @@ class DeformedKernel:
 
 
 class _JoinedBase:
-    """A joined kernel file as the base: it may hold some rows only."""
+    """A matrix of the kernel stage as the base: it may hold some rows only."""
 
-    def __init__(self, path):
-        from fewfold.pipeline.kernel_files import KernelMatrix
-
-        self._kernel = KernelMatrix(path)
+    def __init__(self, kernel):
+        self._kernel = kernel
         self.n, self.n_new = self._kernel.n, self._kernel.n_new
         self._distances = self._kernel.kind == "squared_distances"
         self.gamma = self._kernel.gamma
-        rows = np.asarray(self._kernel._row_numbers)
+        rows = np.asarray(self._kernel.row_numbers)
         self.available = None if len(rows) == self.n else rows
 
     def rows(self, indices):
@@ -191,10 +187,10 @@ class _FeatureBase:
         return self._kernel.rows(indices)
 
 
-def base_rows(features, files, settings):
-    """Return the base kernel: the file's if there is one, else that of the features."""
-    if files.get("kernel"):
-        return _JoinedBase(files["kernel"])
+def base_rows(features, kernel, settings):
+    """Return the base kernel: the matrix if there is one, else that of the features."""
+    if kernel is not None:
+        return _JoinedBase(kernel)
     if settings.get("base", "rbf") not in ("rbf", "linear"):
         raise ConfigError(
             f"base={settings['base']!r} is unknown. Choose rbf or linear, or name a kernel."
