@@ -46,7 +46,7 @@ def saved(folder, names=("diffusion", "logistic_1"), **options):
     folder.mkdir(exist_ok=True, parents=True)
     source = folder / "none.h5"
     source.write_bytes(b"x")
-    path = folder / f"{'_'.join(names)}.h5"
+    path = folder / f"{names[0]}_{len(names)}.h5"
     save_model(
         path, combination, members, [(e.arrays, e.notes) for e in evidence], task=task.task,
         classes=CLASSES if task.is_classes else None, X=task.X,

@@ -48,6 +48,35 @@ COLUMN = either(
     record({"name": column_name, "kind": text(("date", "text"))}),
 )  # fmt: skip
 
+# `fewfold label` makes no other graphs; see `image_graph_settings` of diffusion.
+_SMALL = number(0, 100, whole=True)
+_DEFORMATION = {
+    "displacement": _SMALL, "window": _SMALL, "margin": optional(_SMALL),
+    "features": text(("gradient", "pixels", "both")),
+}  # fmt: skip
+GRAPH = record(
+    {
+        "n_neighbors": number(1, 10_000, whole=True),
+        "metric": text(("euclidean", "cosine", "deformation", "tangent")),
+        "method": text(("exact", "approximate")),
+        "weights": text(("binary", "heat", "self_tuning", "relative")),
+        "bandwidth": optional(number(1e-300, 1e300)),
+        "symmetrize": text(("union", "mutual", "mean")),
+        "canonicalize": list_of(text(("center", "deskew", "scale", "rotate")), longest=4),
+        "image_shape": optional(list_of(number(1, 10_000, whole=True), 1, 3)),
+        "candidates": number(1, 100_000, whole=True),
+        "candidate_dims": number(0, 100_000, whole=True),
+        "metric_options": record(
+            {},
+            {
+                **_DEFORMATION,
+                "fine": record({}, _DEFORMATION),
+                "fine_candidates": number(1, 10_000, whole=True),
+                "recall_sample": number(0, 1000, whole=True),
+            },
+        ),
+    }
+)
 MEMBER = record(
     {
         "name": NAME,
@@ -164,6 +193,9 @@ def _member(file, entry, found, pool):
     regression = found["task"] == "regression"
     if (found["task"] if regression else "classification") not in method.tasks:
         file.fail(f"does not fit: {name} does not do {found['task']}")
+    fault = _graph_fault(entry, found, pool)
+    if fault is not None:
+        file.fail(f"does not fit: graph_settings of {name} {fault}")
     arrays = {key: pool[number_] for key, number_ in entry["arrays"].items()}
     arrays = {k: np.array(v, dtype=str) if isinstance(v, list) else v for k, v in arrays.items()}
     try:
@@ -178,6 +210,22 @@ def _member(file, entry, found, pool):
     if not regression:
         _check_classes(file, name, model, len(found["classes"]))
     return entry["name"], model
+
+
+def _graph_fault(entry, found, pool) -> str | None:
+    """Say what is wrong with the settings of a graph that a member places new rows in."""
+    settings = entry["notes"].get("graph_settings")
+    if settings is None:
+        return None
+    if (fault := GRAPH(settings, {})) is not None:
+        return fault
+    rows = pool.get(entry["arrays"].get("X_fit_"))
+    count, shape = settings["n_neighbors"], settings["image_shape"]
+    if rows is not None and np.ndim(rows) == 2 and count > rows.shape[0]:
+        return f"ask for {count} neighbors among {rows.shape[0]} rows"
+    if shape is not None and math.prod(shape) != found["n_features"]:
+        return f"have the image shape {shape}, rows have {found['n_features']} features"
+    return None
 
 
 def _check_classes(file, name, model, n_classes):
