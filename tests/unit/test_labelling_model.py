@@ -13,11 +13,11 @@ from fewfold.labeling.examining import Task
 from fewfold.labeling.model_file import Model, save_model
 from fewfold.methods.members import DataShape, members_for
 
-# Their answer about a row is that about an equal new row; the others take part of it from the
-# neighbors, and the last number is by how much the confidence may differ.
+# Their answer about a row is that about an equal new row; the others take it from the row's
+# neighbors, and the number is by how much the confidence of a row may differ (docs/label.md).
 INDUCTIVE = ("extra_trees", "forest", "logistic_1", "rbf_1_10", "clusters_4", "linear_tsvm",
              "rbf_tsvm", "low_density", "knn", "linear_svm")  # fmt: skip
-TRANSDUCTIVE = {"diffusion": 0.25, "eigenbasis": 0.4, "metric_svm": 0.25}
+TRANSDUCTIVE = {"diffusion": 0.25, "eigenbasis": 0.6, "metric_svm": 0.25}
 
 
 def difference(tmp_path, names, **options):

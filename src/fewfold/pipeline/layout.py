@@ -157,8 +157,8 @@ def stage_of(path) -> str | None:
     for start in (i for i, part in enumerate(parts) if part == "results"):
         file = "/".join(parts[start:])
         if found := producer(file):
-            model = OUTPUTS["label_rows"]["model"].format(**dict(found[1]))
-            return MODEL_FILE if file == model else found[0]
+            is_model = found[0] == "label_rows" and parts[-1] == "model.h5"
+            return MODEL_FILE if is_model else found[0]
     return None
 
 
