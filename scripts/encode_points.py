@@ -1,23 +1,30 @@
 """Stage encode_points: every row, training and new, in the terms of a manifold model."""
 
+from fewfold.exceptions import ArtifactError
 from fewfold.methods.base import load
 from fewfold.methods.registry import manifolds
-from fewfold.pipeline.artifacts import read, writing
-from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.artifacts import writing
+from fewfold.pipeline.chain_files import load_stages
+from fewfold.pipeline.stage_files import read_features, read_splits
 from fewfold.pipeline.stages import stage_log
 
 
-def main(features, manifold, points, *, kind, options):
-    encode = load(manifolds()[kind].encoder)
-    with read(manifold, "fit_manifold") as file:
-        if file.note("kind") != kind:
-            file.fail(f"says it is of type {file.note('kind')!r}, expected was {kind!r}")
-        arrays = {name: file[name] for name in file.names()}
-    with writing(points, "encode_points", settings=options, inputs=[features, manifold]) as out:
-        encode(out, read_features(features), arrays, **options)
+def main(files, points, *, kind, options):
+    features, stages = read_features(files["features"]), load_stages(files)
+    if "splits" in files:
+        stages["splits"] = read_splits(files["splits"], features.X.shape[0])
+    manifold = stages.pop("manifold")
+    if manifold.type != kind:
+        raise ArtifactError(
+            f"{files['manifold']} says it is of type {manifold.type!r}, expected was {kind!r}. "
+            "Move the file away and run again."
+        )
+    inputs = list(files.values())
+    with writing(points, "encode_points", settings=options, inputs=inputs) as out:
+        load(manifolds()[kind].encoder)(out, features, manifold.arrays, **options, **stages)
 
 
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
-        main(sm.input.features, sm.input.manifold, sm.output.points, **sm.params.settings)
+        main(dict(sm.input.items()), sm.output.points, **sm.params.settings)

@@ -55,10 +55,7 @@ def main(
             print(f"trial {trial}, {budget} labels: {outcome.status} {outcome.details}")
             if figures and (trial, budget) == (0, splits.budgets[-1]):
                 labeled = splits.order[trial, :budget]
-                drawn = pictures(
-                    record, outcome, inputs, labeled, truth.y, seed=seed, settings=options
-                )
-                add_figures(out, drawn)
+                add_figures(out, pictures(record, outcome, inputs, labeled, truth.y))
         out.note("cells", notes)
     write_metrics(metrics, rows, dataset=dataset, method=method)
 

@@ -61,7 +61,7 @@ def test_figures_come_from_the_fitted_model(blobs):
     labeled = np.arange(40)
     outcome = fit_draw("atlas_svm", inputs, labeled, truth[labeled], **OPTIONS)
     method = methods()["atlas_svm"]
-    drawn = list(pictures(method, outcome, inputs, labeled, truth, seed=5, settings={}))
+    drawn = list(pictures(method, outcome, inputs, labeled, truth))
     titles = [title for title, _, _ in drawn]
     assert titles == ["Charts of the atlas", "Energy of the atlas", "The largest charts"]
     n_charts = outcome.details["n_charts"]

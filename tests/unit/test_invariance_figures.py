@@ -82,7 +82,7 @@ def test_the_figures_of_a_draw_show_its_own_transform(transform, shape, count, t
     method, draw = methods()["invariant_svm"], {"seed": 0, "settings": {"cv": None}}
     draw["settings"]["transform"] = transform
     outcome = fit_draw(method, inputs, labeled, y[labeled], n_classes=2, **draw)
-    drawn = list(pictures(method, outcome, inputs, labeled, y, **draw))
+    drawn = list(pictures(method, outcome, inputs, labeled, y))
     assert len(drawn) == count
     name = transform if isinstance(transform, str) else transform["name"]
     assert any(name in title for title, _, _ in drawn)

@@ -5,9 +5,9 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from fewfold.datasets.synthetic import generate
+from fewfold.methods.multimanifold import figures
 from fewfold.methods.multimanifold.decision import decision_sets
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition
-from fewfold.report import multimanifold_figures as figures
 
 
 @pytest.fixture(scope="module", params=["density_change", "surface_helix"])

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fewfold.datasets.table.options import FileOptions, Request
+from fewfold.datasets.table.reading import read_file
 from fewfold.exceptions import InputError
-from fewfold.labeling.preparation import plan_columns, prepare_columns
+from fewfold.labeling.preparation import check_plan, plan_columns, prepare_columns
 
 
 @pytest.fixture
@@ -66,3 +68,42 @@ def test_a_missing_column_is_named(frame):
     plan = plan_columns(frame)
     with pytest.raises(InputError, match="'city' is missing"):
         prepare_columns(frame.drop(columns="city"), plan)
+
+
+def test_a_file_is_prepared_as_its_reader_understands_it(frame, tmp_path):
+    days = pd.date_range("2024-01-01", periods=len(frame)).astype(str)
+    frame = frame.assign(
+        number=np.arange(len(frame)), day=days, note=["good wine", "bad wine"] * 200,
+        code=np.where(np.arange(len(frame)) % 7 == 0, "", frame["income"].round(2).astype(str)),
+    )  # fmt: skip
+    frame.loc[:30, "city"] = None
+    frame.assign(kind="a").to_csv(tmp_path / "table.csv", index=False)
+    options = FileOptions(target="kind", expand=["day", "note"], keep_constant=False)
+    content = read_file(tmp_path / "table.csv", Request(options))
+    plan = check_plan(json.loads(json.dumps(plan_columns(content.frame, content.plan.columns))))
+    X, names = prepare_columns(content.frame, plan)
+    assert X.shape == (400, len(names)) and np.isfinite(X).all()
+    assert "number" not in names and "constant" not in names  # names the rows; never changes
+    assert {"city=(missing)", "code missing", "height missing"} <= set(names)
+    for prefix in ("city=", "day: ", "note: "):
+        part = [j for j, name in enumerate(names) if name.startswith(prefix)]
+        assert X[:, part].var(axis=0).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": 0.0}, {"scale": "wide"}, {"type": "picture"}, {"name": 3}, {"words": ["a"]},
+        {"shares": [0.5, 0.2]}, {"words": None},
+    ],
+)  # fmt: skip
+def test_a_plan_of_a_strange_file_is_refused(frame, change):
+    plan = plan_columns(frame[["city"]])
+    assert check_plan(plan) is plan
+    plan["columns"][0].update(change)
+    with pytest.raises(InputError):
+        check_plan(plan)
+    income = plan_columns(frame[["income"]])
+    income["columns"][0]["quantiles"][3] = -1e9
+    with pytest.raises(InputError, match="rising"):
+        check_plan(income)

@@ -278,8 +278,14 @@ class Jobs:
         }
 
     def _encode_points_inputs(self, wildcards):
-        manifold = self._path("fit_manifold", wildcards, manifold=wildcards.manifold)
-        return {**self._rows(wildcards, "prepare_features"), "manifold": manifold}
+        files = self._rows(wildcards, "prepare_features")
+        files["manifold"] = self._path("fit_manifold", wildcards, manifold=wildcards.manifold)
+        reads = manifolds()[self._kind("manifolds", wildcards.manifold)].encoder_reads
+        if "splits" in reads:
+            files |= self._rows(wildcards, "draw_splits")
+        if "graph" in reads:
+            files |= self._referred(wildcards, "manifolds", wildcards.manifold)
+        return files
 
     def encoding_settings(self, wildcards) -> dict:
         """How rows are encoded: a change refits no manifold."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
@@ -25,6 +27,30 @@ class Chain:
     kernel: str | None
 
 
+def with_implied_manifolds(config: dict) -> dict:
+    """Return a config in which methods name the manifold stage that their record implies.
+
+    The stage's settings are those of the method's entry, its name is its type, followed by a
+    digest where it has settings: equal ones are shared.
+    """
+    found, made = dict(config.get("methods") or {}), dict(config.get("manifolds") or {})
+    for name in config["run"]["methods"]:
+        entry = found.get(name)
+        record = methods().get(entry["learner"]) if entry else None
+        if record is None or record.implies is None or entry.get("manifold"):
+            continue
+        if not record.implies.by(entry):
+            continue
+        kind = record.implies.manifold
+        known = {p.name for p in sections()["manifolds"][kind].parameters}
+        stage = {key: entry[key] for key in sorted(entry) if key in known or key == "graph"}
+        digest = hashlib.sha256(json.dumps(stage, sort_keys=True).encode()).hexdigest()[:8]
+        stage = {"type": kind, **stage}
+        key = kind if len(stage) == 1 and made.get(kind, stage) == stage else f"{kind}_{digest}"
+        made[key], found[name] = stage, {**entry, "manifold": key}
+    return {**config, "methods": found, "manifolds": made}
+
+
 class Plan:
     """A checked config: every name exists, every chain fits together.
 
@@ -40,7 +66,7 @@ class Plan:
     """
 
     def __init__(self, config: dict):
-        self.config = config
+        self.config = config = with_implied_manifolds(config)
         self.run = config["run"]
         self._describe = cache(self._describe_uncached)
         for name in self.run["datasets"]:
@@ -92,7 +118,7 @@ class Plan:
                     f"{key}; it uses {' and '.join(uses) or 'the features only'}. Remove it."
                 )
             found = self._entry(other, target, here)
-            types = wanted.get(other, ())
+            types = part.needs.manifold if other == "manifolds" else ()
             if types and found["type"] not in types:
                 raise ConfigError(
                     f"config: {here} names {target!r} of type {found['type']!r}; "

@@ -8,7 +8,10 @@ Rules, each decided from all rows without their labels:
 - missing numbers become the median; where they are more than `MISSING_SHARE` of the rows, a
   column of its own says so;
 - a column of categories becomes one column per category, scaled so that all of them together
-  vary as much as one standardized number.
+  vary as much as one standardized number; so do the parts of a date, or the words of a text.
+
+What a column is (number, category, date, text) is decided where files are read
+(`fewfold.datasets.table`); here only where a table comes without such a plan.
 """
 
 from __future__ import annotations
@@ -17,7 +20,19 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from fewfold.datasets.table.encoding import COLUMN_TYPES, DATE_PARTS, N_WORDS
+from fewfold.datasets.table.marks import column_text
+from fewfold.datasets.table.messages import Place
 from fewfold.exceptions import InputError
+from fewfold.methods.parameters import (
+    any_object,
+    list_of,
+    null,
+    number,
+    one_of,
+    positive,
+    text,
+)
 
 VERY_SKEWED = 2.0
 MISSING_SHARE = 0.01
@@ -62,34 +77,114 @@ def share_a_unit(X) -> bool:
     return bool(near.mean() >= 0.9)
 
 
-def plan_columns(frame: pd.DataFrame) -> dict:
+def plan_columns(frame: pd.DataFrame, columns: list | None = None) -> dict:
     """Decide how the columns of a table become features.
 
     Parameters
     ----------
     frame : DataFrame
-        Numbers and categories; everything that is not a number is a category.
+    columns : list of dict, optional
+        ``name`` and ``kind`` (number, category, date, text) of the columns to use, as in the
+        ``columns`` of a `fewfold.datasets.table.plan.TablePlan`. By default all columns, and
+        everything that is not a number is a category.
 
     Returns
     -------
     dict
         Plain values only: ``columns``, one dict each, and ``unit``, the common scale or None.
     """
-    numbers = [c for c in frame if pd.api.types.is_numeric_dtype(frame[c])]
+    if columns is None:
+        columns = [
+            {"name": c, "kind": "number" if _is_number(frame[c]) else "category"} for c in frame
+        ]
     unit = None
-    if len(numbers) == frame.shape[1] and len(numbers) >= _LEAST_COLUMNS:
-        X = frame.to_numpy(dtype=float)
+    if len(columns) >= _LEAST_COLUMNS and all(c["kind"] == "number" for c in columns):
+        X = np.column_stack([_numbers(frame[c["name"]]) for c in columns])
         if np.isfinite(X).all() and share_a_unit(X):
             unit = float(np.sqrt(np.mean(X.var(axis=0))))
-    columns = [
-        _plan_number(c, frame[c], unit) if c in set(numbers) else _plan_words(c, frame[c])
-        for c in frame
-    ]
-    return {"columns": [c for c in columns if c is not None], "unit": unit}
+    planned = []
+    for column in columns:
+        name, kind = column["name"], column["kind"]
+        if kind == "number":
+            planned.append(_plan_number(name, frame[name], unit))
+        elif kind == "category":
+            planned.append(_plan_words(name, frame[name]))
+        else:
+            planned.append(_plan_block(name, kind, frame[name]))
+    return {"columns": [c for c in planned if c is not None], "unit": unit}
+
+
+def _is_number(series):
+    return pd.api.types.is_numeric_dtype(series)
+
+
+def _numbers(series):
+    if not _is_number(series):
+        series = pd.to_numeric(pd.Series(column_text(series)), errors="coerce")
+    return series.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _plan_block(name, kind, series):
+    block = _block({"name": str(name), "type": kind}, series)
+    spread = float(np.sqrt(block.var(axis=0).sum()))
+    if spread == 0:
+        return None
+    mean = block.mean(axis=0)
+    return {"name": str(name), "type": kind, "means": mean.tolist(), "scale": spread}
+
+
+def _block(column, series):
+    found = COLUMN_TYPES[column["type"]].values(series, column, Place())
+    return np.asarray(found, dtype=float)
+
+
+_SHAPES = {
+    "number": {"fill": number(), "mean": number(), "scale": positive(),
+               "missing": null() | number(0, 1)},
+    "category": {"words": list_of(text(), 2), "shares": list_of(number(0, 1), 2),
+                 "scale": positive()},
+    "date": {"means": list_of(number()), "scale": positive()},
+    "text": {"means": list_of(number()), "scale": positive()},
+}  # fmt: skip
+
+
+def check_plan(plan) -> dict:
+    """Return a plan that was read from a file, or raise `InputError` for the first wrong value."""
+    if not any_object().accepts(plan) or not isinstance(plan.get("columns"), list):
+        raise InputError("The plan of the columns is not a mapping with a list of columns.")
+    if not (null() | positive()).accepts(plan.get("unit")):
+        raise InputError(f"The unit of the columns is {str(plan.get('unit'))[:40]!r}.")
+    for column in plan["columns"]:
+        if not any_object().accepts(column) or not text().accepts(column.get("name")):
+            raise InputError(f"A column of the plan has no name: {str(column)[:60]}.")
+        kind = column.get("type")
+        if not one_of(*_SHAPES).accepts(kind):
+            raise InputError(f"The column {column['name']!r} is a {str(kind)[:40]!r}.")
+        for key, allowed in _SHAPES[kind].items():
+            if not allowed.accepts(column.get(key)):
+                raise InputError(
+                    f"The column {column['name']!r}: {key!r} is {str(column.get(key))[:40]!r}. "
+                    f"Allowed: {allowed.words()}."
+                )
+        _check_lists(column)
+    return plan
+
+
+def _check_lists(column):
+    levels = column.get("quantiles")
+    if levels is not None and (
+        not list_of(number(), 2).accepts(levels) or np.any(np.diff(levels) < 0)
+    ):
+        raise InputError(f"The column {column['name']!r}: 'quantiles' are not rising numbers.")
+    if column["type"] == "category" and len(column["words"]) != len(column["shares"]):
+        raise InputError(f"The column {column['name']!r} has not one share for each category.")
+    width = {"date": len(DATE_PARTS), "text": N_WORDS}.get(column["type"])
+    if width and len(column["means"]) != width:
+        raise InputError(f"The column {column['name']!r} has not {width} means.")
 
 
 def _plan_number(name, series, unit):
-    values = series.to_numpy(dtype=float)
+    values = _numbers(series)
     missing = np.isnan(values)
     known = values[~missing]
     if len(known) == 0 or (known.std() == 0 and not missing.any()):
@@ -143,7 +238,8 @@ def _plan_words(name, series):
 
 
 def _words(series):
-    return series.astype(object).where(series.notna(), _MISSING).astype(str).to_numpy(dtype=str)
+    words = np.asarray(column_text(series), dtype=object)
+    return np.where(words == "", _MISSING, words).astype(str)
 
 
 def prepare_columns(frame: pd.DataFrame, plan: dict) -> tuple[np.ndarray, list[str]]:
@@ -174,7 +270,12 @@ def prepare_columns(frame: pd.DataFrame, plan: dict) -> tuple[np.ndarray, list[s
             parts.append((one_hot - shares) / column["scale"])
             names += [f"{column['name']}={word}" for word in column["words"]]
             continue
-        values = series.to_numpy(dtype=float)
+        if column["type"] != "number":
+            block = (_block(column, series) - np.array(column["means"])) / column["scale"]
+            parts.append(block)
+            names += COLUMN_TYPES[column["type"]].names(column)
+            continue
+        values = _numbers(series)
         missing = np.isnan(values)
         values = np.where(missing, column["fill"], values)
         if "quantiles" in column:

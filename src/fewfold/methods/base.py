@@ -37,7 +37,9 @@ class Needs:
     graph : {"no", "may", "must"}
         Whether its entry in a config names a neighbor graph.
     manifold : tuple of str
-        Types of manifold, one of which its entry must name; empty for none.
+        Types of manifold, one of which its entry names; empty for none.
+    manifold_wish : {"may", "must"}
+        Whether it must name one.
     kernel : {"no", "may", "must"}
         Whether its entry names a kernel matrix.
     copies : bool
@@ -50,6 +52,7 @@ class Needs:
 
     graph: str = "no"
     manifold: tuple[str, ...] = ()
+    manifold_wish: str = "must"
     kernel: str = "no"
     copies: bool = False
     images: bool = False
@@ -57,7 +60,9 @@ class Needs:
 
     def required(self) -> dict[str, tuple[str, ...]]:
         """Return the sections an entry must refer to, each with the types allowed there."""
-        found = {"manifolds": self.manifold} if self.manifold else {}
+        found = {}
+        if self.manifold and self.manifold_wish == "must":
+            found["manifolds"] = self.manifold
         if self.graph == "must":
             found["graphs"] = ()
         if self.kernel == "must":
@@ -66,11 +71,12 @@ class Needs:
 
     def optional(self) -> tuple[str, ...]:
         """Return the sections an entry may refer to besides."""
-        return tuple(
-            section
-            for section, wish in (("graphs", self.graph), ("kernels", self.kernel))
-            if wish == "may"
-        )
+        wishes = {
+            "graphs": self.graph,
+            "manifolds": self.manifold_wish if self.manifold else "no",
+            "kernels": self.kernel,
+        }
+        return tuple(section for section, wish in wishes.items() if wish == "may")
 
 
 ROWS = ("dense", "sparse", "any", "images")
@@ -119,6 +125,26 @@ class Candidate:
     prepared_like: str | None = None
     trusted: bool = False
     quick: bool = False
+
+
+@dataclass(frozen=True)
+class Implied:
+    """The manifold of a method's entry that names none: made of the entry's own settings.
+
+    Attributes
+    ----------
+    manifold : str
+        Its type.
+    unless : tuple of (parameter, values) or None
+        Settings with which the method needs none.
+    """
+
+    manifold: str
+    unless: tuple[str, tuple] | None = None
+
+    def by(self, settings: dict) -> bool:
+        """Tell whether an entry with these settings needs the manifold."""
+        return self.unless is None or settings.get(self.unless[0]) not in self.unless[1]
 
 
 @dataclass(frozen=True)
@@ -173,6 +199,8 @@ class Method(Record):
     oracle : tuple of (parameter, value) or None
         The setting with which it is given what no method can know; the report shows such an
         entry but does not rank it.
+    implies : Implied or None
+        The manifold stage that its chain has even where an entry names none.
     figures : str or None
         ``"module:function"`` of (fitted model, data), which yields (title, caption, figure).
     candidates : tuple of Candidate
@@ -184,6 +212,7 @@ class Method(Record):
     tasks: tuple[str, ...] = (CLASSIFICATION,)
     clusters: bool = False
     oracle: tuple[str, Any] | None = None
+    implies: Implied | None = None
     figures: str | None = None
     candidates: tuple[Candidate, ...] = ()
 
@@ -224,10 +253,13 @@ class ManifoldType(Record):
         stage file, and for new rows arrays of the same names with ``_new`` at the end.
     encoder_options : tuple of str
         The parameters that the encoder takes; the fit function takes the others.
+    encoder_reads : tuple of str
+        What it takes besides, by keyword: ``splits``, ``graph`` (of the manifold's entry).
     """
 
     encoder: str | None = None
     encoder_options: tuple[str, ...] = ()
+    encoder_reads: tuple[str, ...] = ()
 
     @property
     def encodes(self) -> bool:

@@ -69,8 +69,9 @@ class PlainState:
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what prediction needs: arrays by name, and values that JSON can hold."""
         values = self._pack()
-        arrays = {f.name: values[f.name] for f in self._state if isinstance(f, Field)}
-        notes = {f.name: plain(values[f.name]) for f in self._state if isinstance(f, Setting)}
+        declared = self._declare(values)
+        arrays = {f.name: values[f.name] for f in declared if isinstance(f, Field)}
+        notes = {f.name: plain(values[f.name]) for f in declared if isinstance(f, Setting)}
         return {name: value for name, value in arrays.items() if value is not None}, notes
 
     @classmethod
@@ -83,8 +84,13 @@ class PlainState:
             Where a value is missing or is not what the method's declaration allows.
         """
         model = cls()
-        model._unpack(check_state(cls.__name__, cls._state, arrays, notes))
+        model._unpack(check_state(cls.__name__, cls._declare(notes), arrays, notes))
         return model
+
+    @classmethod
+    def _declare(cls, notes: dict) -> tuple:
+        """Return the declaration; where it depends on a setting, by the state's own values."""
+        return cls._state
 
     def _pack(self) -> dict:
         return {f.name: getattr(self, f.name) for f in self._state}

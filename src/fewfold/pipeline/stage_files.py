@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fewfold.pipeline import artifacts, layout
+from fewfold.pipeline.protocol import derive_seed
 from fewfold.pipeline.stage_schemas import SCHEMAS
 
 
@@ -87,6 +88,12 @@ class Splits:
     evaluate: str
     protocol: str
     seed: int
+
+    def draws(self):
+        """Yield (trial, budget, seed) of every draw."""
+        for trial in range(len(self.order)):
+            for budget in self.budgets:
+                yield trial, budget, derive_seed(self.seed, trial, budget)
 
     @property
     def labeled_rows(self) -> np.ndarray:

@@ -132,6 +132,43 @@ _MANIFOLD = {
         "energy": array("steps"),
         "energy_kind": array("kinds", kinds="iu"),
     },
+    "hellinger": {"settings": array(5, low=0)},
+    "sne": {"names": array("names", kinds="T")},
+}
+# Of an sne manifold: one group per rule of neighborhoods.
+_NEIGHBORHOODS = {
+    "D": array("n", "n", low=0),
+    "*.P": array("n", "n", low=0, high=1.0001, sparse=True),
+    "*.rule": array(1, kinds="T"),
+    **{f"*.rule_{name}": array(1) for name in ("walk", "scale", "perplexity")},
+    "*.rule_neighbors": array(1, kinds="iu", low=1),
+    **{f"*.rule_{name}": array("n") for name in ("precision", "log_totals", "strength")},
+    "*.rule_walks": array("n", "n"),
+}
+# Of a hellinger manifold: the projection, if any, and one group per cover.
+_COVERS = {
+    "mean": array("d"),
+    "axes": array("d", "e"),
+    "*.rows": array("m", kinds="iu", low=0),
+    "*.covariances": array("m", "e", "e"),
+    "*.cells": array("m", "e", "e"),
+    "*.edges": array(2, "k", kinds="iu", low=0),
+    "*.squared_hellinger": array("k", low=0, high=1),
+}
+# Of its partitions: one group per draw.
+_PARTITIONS = {
+    "*.bounds": array(5, kinds="iu", low=0),
+    "*.scores": array(2),
+    "*.kept": array("m", kinds="iu", low=0),
+    "*.part": array("m", kinds="iu", low=0),
+    "*.cell_part": array("m", kinds="iu", low=0),
+    "*.own_part": array("l", kinds="iu", low=0),
+    "*.row_part": array("n", kinds="iu", low=0),
+    "*.row_part_new": array("n", kinds="iu", low=0),
+    "*.points": array("m", "e"),
+    "*.cell_covariances": array("m", "e", "e"),
+    "*.W": array("m", "m", low=0, sparse=True),
+    "*.notes": array("notes", kinds="T"),
 }
 _FINER = {
     f"finer_{name}": Array(
@@ -172,7 +209,7 @@ def _points_agree(notes, sizes, names):
         wanted = set(_encoding(prefix, suffix, "n"))
         if wanted & set(names) and not wanted <= set(names):
             yield f"it lacks the arrays {', '.join(sorted(wanted - set(names)))}"
-    if not {"charts", "positions"} & set(names):
+    if not any(n in ("charts", "positions") or n.endswith(".bounds") for n in names):
         yield "it lacks the arrays of an encoding"
     finer = {"finer_charts", "finer_charts_new"} & set(names)
     if "charts_new" in names and len(finer) == 1:
@@ -355,7 +392,11 @@ SCHEMAS = {
     ),
     "extend_graph": StageSchema({"weights": array("m", "n", low=0, sparse=True)}, ("weights",)),
     "fit_manifold": StageSchema(
-        {name: spec for arrays in (*_MANIFOLD.values(), _FINER) for name, spec in arrays.items()},
+        {
+            name: spec
+            for arrays in (*_MANIFOLD.values(), _FINER, _COVERS, _NEIGHBORHOODS)
+            for name, spec in arrays.items()
+        },
         notes={"kind": text()},
         agree=_manifold_agrees,
     ),
@@ -367,6 +408,7 @@ SCHEMAS = {
             **_encoding("finer_", "_new", "m"),
             "positions": array("n", "dims"),
             "positions_new": array("m", "dims"),
+            **_PARTITIONS,
         },
         agree=_points_agree,
     ),

@@ -247,19 +247,14 @@ def fit_draw(
     """
     method = registry.methods()[method] if isinstance(method, str) else method
     check_draw(method, inputs, settings)
-    target = method.load()
-    draw = {"n_classes": n_classes, "seed": seed}
-    if not inspect.isclass(target):
-        return target(inputs, labeled, targets, **draw, settings=method.options(settings))
     if inputs.task == CLASSIFICATION and len(np.unique(targets)) == 1 and not method.clusters:
         return one_class_outcome(inputs, int(targets[0]), n_classes)
-    model = fit_method(method, inputs, labeled, targets, **draw, settings=settings)
+    draw = {"n_classes": n_classes, "seed": seed, "settings": settings}
+    model = fit_method(method, inputs, labeled, targets, **draw)
     return outcome_of(method, model, inputs, n_classes)
 
 
-def pictures(
-    method: Method, outcome: Outcome, inputs: Inputs, labeled, y, *, seed: int, settings: dict
-):
+def pictures(method: Method, outcome: Outcome, inputs: Inputs, labeled, y):
     """Yield (title, caption, figure) of a method's own figures for one draw.
 
     Parameters
@@ -271,14 +266,6 @@ def pictures(
     labeled : int array
     y : array of shape (n,)
         True targets of all rows, for description.
-    seed, settings : as in `fit_draw`
     """
-    draw = load(method.figures)
-    if outcome.model is not None:
-        yield from draw(outcome.model, inputs, y, labeled)
-        return
-    if inspect.isclass(method.load()):
-        return  # one class was drawn: nothing was fitted
-    n_classes = int(y.max()) + 1 if inputs.task == CLASSIFICATION else 0
-    options = {"n_classes": n_classes, "seed": seed, "settings": method.options(settings)}
-    yield from draw(inputs, labeled, y[labeled], y, **options)
+    if outcome.model is not None:  # else one class was drawn, and nothing was fitted
+        yield from load(method.figures)(outcome.model, inputs, y, labeled)

@@ -25,8 +25,9 @@ from fewfold.methods.mbed.options import check_options, check_prior, option
 from fewfold.methods.mbed.placement import Placement, normalisers, place
 from fewfold.methods.mbed.rule_state import RULE_STATE, rule_from_state, rule_state
 from fewfold.methods.mbed.sampled import SampledSNE
-from fewfold.methods.mbed.selection import candidates
+from fewfold.methods.mbed.selection import candidates, fit_neighborhoods
 from fewfold.methods.mbed.similarities import dissimilarities
+from fewfold.methods.mbed.stage import neighborhoods_from_arrays
 from fewfold.methods.mbed.starts import (
     spectral_coordinates,
     start_from_labels,
@@ -181,7 +182,7 @@ class MbedClassifier(SemiSupervisedClassifier):
 
     # ------------------------------------------------------------ fitting
 
-    def fit(self, X, y=None, label_proba=None, *, graph=None):
+    def fit(self, X, y=None, label_proba=None, *, graph=None, manifold=None):
         """Embed the rows and label them.
 
         Parameters
@@ -195,6 +196,8 @@ class MbedClassifier(SemiSupervisedClassifier):
             Soft labels: rows that sum to 1 replace the label of y; rows of NaN leave it.
         graph : NeighborGraph, optional
             A graph of the rows, whose neighbors and distances are embedded instead of ``X``.
+        manifold : fewfold.methods.base.ManifoldModel, optional
+            The neighborhoods of the rows, if they were computed already.
 
         Returns
         -------
@@ -210,13 +213,22 @@ class MbedClassifier(SemiSupervisedClassifier):
         problem = Problem(X.shape[0], K, d, labeled, targets, prior, float(self.boundary_weight))
         with workers(self.n_jobs) as pool:
             runs = []
-            for name, rule, P in candidates(self, X, labeled, targets):
+            found = self._neighborhoods(X, manifold)
+            for name, rule, P in candidates(found, K, labeled, targets):
                 sne = self._sne(P, pool, rng)
                 for child in rng.spawn(self.n_init):
                     runs.append((self._run(sne, P, problem, child), rule, name))
             self.path_, self.neighborhoods_, self.similarity_ = max(runs, key=_criterion)
             self.normalisers_ = normalisers(self.path_.steps[self.path_.best].Y)
         return self._keep(problem)
+
+    def _neighborhoods(self, X, manifold):
+        if manifold is not None:
+            return neighborhoods_from_arrays(manifold.arrays, X.shape[0])
+        names = ("max_exact", "n_neighbors", "perplexity", "walk")
+        options = {name: getattr(self, name) for name in names}
+        similarity = option(self.variant, "similarity", self.similarity)
+        return fit_neighborhoods(X, similarity=similarity, metric=self.metric_, **options)
 
     def _read_rows(self, X, graph):
         """Return what is embedded: rows, dissimilarities, or the distances of a graph."""
@@ -233,7 +245,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         return X
 
     def _run(self, sne, P, problem, rng) -> Path:
-        start, how = None, option(self, "start")
+        start, how = None, option(self.variant, "start", self.start)
         if how == "labels" and len(problem.labeled):
             start = start_from_labels(
                 P, problem.directions, problem.labeled, problem.targets, self.walk, rng

@@ -108,9 +108,7 @@ class DiffusedNeighborhoods:
         S *= -self.walk / root[:, None] / root
         S.flat[:: len(S) + 1] += 1
         self.R = (_inverse(S) * ((1 - self.walk) * root / root[:, None])).astype(np.float32)
-        P = self.R.copy()
-        np.fill_diagonal(P, 0)
-        return P / P.sum(axis=1, keepdims=True)
+        return probabilities_of_walk(self.R)
 
     def extend(self, D) -> np.ndarray:
         """Return the pull of the embedded points on new ones, shape (m, n)."""
@@ -125,6 +123,13 @@ class DiffusedNeighborhoods:
         P = (S / strength) @ self.R
         # The walk is reversible: strength_j R[j, new] = strength_new R[new, j].
         return P * (1 + strength / self.strength)
+
+
+def probabilities_of_walk(R: np.ndarray) -> np.ndarray:
+    """Return P of where a walk is found, R: without its diagonal, rows summing to 1."""
+    P = R.copy()
+    np.fill_diagonal(P, 0)
+    return P / P.sum(axis=1, keepdims=True)
 
 
 def _inverse(A):

@@ -14,17 +14,15 @@ SIMILARITIES = ("auto", "global", "local", "diffused", "sparse")
 STARTS = ("random", "spectral", "labels")
 
 
-def option(model, name: str) -> str:
+def option(variant: str, name: str, chosen: str | None) -> str:
     """Return the similarity or start that was asked for, else the variant's.
 
     Examples
     --------
-    >>> from fewfold import MbedClassifier
-    >>> option(MbedClassifier(), "start"), option(MbedClassifier(start="random"), "start")
+    >>> option("default", "start", None), option("default", "start", "random")
     ('labels', 'random')
     """
-    chosen = getattr(model, name)
-    return VARIANTS[model.variant][name] if chosen is None else chosen
+    return VARIANTS[variant][name] if chosen is None else chosen
 
 
 def check_options(model, n: int, n_classes: int) -> None:

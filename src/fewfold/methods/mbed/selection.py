@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
@@ -13,19 +15,63 @@ from fewfold.methods.mbed.neighborhoods import (
     LocalNeighborhoods,
     SparseNeighborhoods,
 )
-from fewfold.methods.mbed.options import option
 from fewfold.methods.mbed.similarities import dissimilarities
 
 
-def candidates(model, X, labeled: np.ndarray, targets: np.ndarray) -> list[tuple]:
-    """Return the neighbourhoods to embed with: one, or two that tie.
+@dataclass
+class Neighborhoods:
+    """What is embedded, computed without labels.
+
+    Attributes
+    ----------
+    names : list of str
+        The rules: one, or two of which the labels choose.
+    rules : dict of str to (rule, P)
+        Fitted rules with their probabilities; "global" is not among them, since its length scale
+        depends on the number of classes.
+    D : ndarray of shape (n, n) or None
+        Dissimilarities, where "global" is wanted.
+    """
+
+    names: list[str]
+    rules: dict
+    D: np.ndarray | None = None
+
+
+def fit_neighborhoods(
+    X, *, similarity: str, metric: str, max_exact: int, n_neighbors: int, perplexity, walk
+) -> Neighborhoods:
+    """Return the neighborhoods of the rows; see `MbedClassifier` for the options.
 
     Parameters
     ----------
-    model : MbedClassifier
-        Its options and ``classes_``.
     X : array or csr_array
         As given to ``fit``; sparse with ``metric="precomputed"`` it holds a graph's distances.
+    similarity, metric, max_exact, n_neighbors, perplexity, walk : options
+    """
+    if metric == "precomputed" and sparse.issparse(X):
+        name, rule, P = _on_graph(similarity, X, max_exact, perplexity, walk)
+        return Neighborhoods([name], {name: (rule, P)})
+    if similarity == "sparse" or X.shape[0] > max_exact:
+        rule = SparseNeighborhoods(n_neighbors, perplexity, metric)
+        return Neighborhoods(["sparse"], {"sparse": (rule, rule.fit(X))})
+    D = dissimilarities(X, metric=metric)
+    names = ["global", "diffused"] if similarity == "auto" else [similarity]
+    rules = {
+        "local": LocalNeighborhoods(perplexity),
+        "diffused": DiffusedNeighborhoods(perplexity, walk),
+    }
+    fitted = {name: (rules[name], rules[name].fit(D)) for name in names if name in rules}
+    return Neighborhoods(names, fitted, D if "global" in names else None)
+
+
+def candidates(found: Neighborhoods, n_classes: int, labeled, targets) -> list[tuple]:
+    """Return the neighborhoods to embed with: one, or two that tie.
+
+    Parameters
+    ----------
+    found : Neighborhoods
+    n_classes : int
     labeled : ndarray of int, shape (l,)
     targets : ndarray of shape (l, K)
 
@@ -33,38 +79,29 @@ def candidates(model, X, labeled: np.ndarray, targets: np.ndarray) -> list[tuple
     -------
     list of (name, rule, P)
     """
-    name = option(model, "similarity")
-    if model.metric_ == "precomputed" and sparse.issparse(X):
-        return [_on_graph(model, name, X)]
-    if name == "sparse" or X.shape[0] > model.max_exact:
-        rule = SparseNeighborhoods(model.n_neighbors, model.perplexity, model.metric_)
-        return [("sparse", rule, rule.fit(X))]
-    D = dissimilarities(X, metric=model.metric_)
-    rules = {
-        "global": GlobalNeighborhoods(1 / len(model.classes_)),
-        "local": LocalNeighborhoods(model.perplexity),
-        "diffused": DiffusedNeighborhoods(model.perplexity, model.walk),
-    }
-    names = ["global", "diffused"] if name == "auto" else [name]
-    found = [(name, rules[name], rules[name].fit(D)) for name in names]
-    if len(found) == 2 and len(labeled):
-        hits = [left_out_hits(P, labeled, targets) for _, _, P in found]
+    rules = dict(found.rules)
+    if "global" in found.names:
+        rule = GlobalNeighborhoods(1 / n_classes)
+        rules["global"] = rule, rule.fit(found.D)
+    pairs = [(name, *rules[name]) for name in found.names]
+    if len(pairs) == 2 and len(labeled):
+        hits = [left_out_hits(P, labeled, targets) for _, _, P in pairs]
         better = prefer(*hits)
-        found = found if better < 0 else [found[better]]
-    return found
+        pairs = pairs if better < 0 else [pairs[better]]
+    return pairs
 
 
-def _on_graph(model, name, D):
+def _on_graph(name, D, max_exact, perplexity, walk):
     """Return (name, rule, P) of the neighbourhoods that a graph's distances give."""
     if name == "global":
         raise InputError(
             "similarity='global' (that of variant='published') needs all dissimilarities, but "
             "a sparse X names neighbours only. Choose one of auto, local, diffused, sparse."
         )
-    rule = GraphNeighborhoods(model.perplexity)
-    if name in ("local", "sparse") or D.shape[0] > model.max_exact:
+    rule = GraphNeighborhoods(perplexity)
+    if name in ("local", "sparse") or D.shape[0] > max_exact:
         return "sparse", rule, rule.fit(D)
-    rule = DiffusedNeighborhoods(model.perplexity, model.walk, rule)
+    rule = DiffusedNeighborhoods(perplexity, walk, rule)
     return "diffused", rule, rule.fit(D)
 
 

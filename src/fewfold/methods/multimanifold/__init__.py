@@ -1,6 +1,6 @@
 """One supervised learner per manifold of a partition [multimanifold-2009]."""
 
-from fewfold.methods.base import BOTH_TASKS, Method, Needs
+from fewfold.methods.base import BOTH_TASKS, Implied, ManifoldType, Method, Needs
 from fewfold.methods.parameters import (
     Parameter,
     boolean,
@@ -11,50 +11,65 @@ from fewfold.methods.parameters import (
     positive,
 )
 
+MODES = ("ssl", "global", "clairvoyant")
 _AUTO = one_of("auto")
 
+# What the shape of the data depends on, and what a partition of it does.
+SHAPE_PARAMETERS = (
+    Parameter("n_neighbors", count() | _AUTO, "rows of a local covariance", "auto"),
+    Parameter("degree", count() | _AUTO, "neighbors in the graph", "auto"),
+    Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),
+    Parameter("cell_ridge", positive() | _AUTO, "ridge of the decision sets' Gaussians", "auto"),
+    Parameter("n_components", count() | null() | _AUTO, "principal components used", "auto"),
+    Parameter("n_refits", integer(0), "rounds of steering the covariances", 15),
+    Parameter("n_covers", count(), "covers from different starts", 3),
+)
+PARTITION_PARAMETERS = (
+    Parameter("n_parts", count() | _AUTO, "decision sets", "auto"),
+    Parameter("min_labelled", count() | _AUTO, "least labeled rows of a part", "auto"),
+    Parameter("min_unlabelled", count() | _AUTO, "least unlabeled rows", "auto"),
+    Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
+    Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
+    Parameter("unit_weights", boolean(), "all weights 1 instead of Hellinger's", False),
+    Parameter("cells", one_of("gaussian", "euclidean"), "shape of the decision sets", "gaussian"),
+)
+PARAMETERS = (
+    Parameter(
+        "mode",
+        one_of(*MODES),
+        "partition found, or none, or the true one",
+        "ssl",
+    ),
+    Parameter(
+        "base",
+        one_of("auto", "svm", "logistic", "nearest", "kernel", "ridge"),
+        "learner of each part",
+        "auto",
+        argument="base_estimator",
+    ),
+    *PARTITION_PARAMETERS,
+    *SHAPE_PARAMETERS,
+)
+
 RECORDS = (
+    ManifoldType(
+        name="hellinger",
+        target="fewfold.methods.multimanifold.stage:fit_manifold",
+        needs=Needs(graph="may"),
+        encoder="fewfold.methods.multimanifold.stage:encode_draws",
+        encoder_options=tuple(p.name for p in PARTITION_PARAMETERS),
+        encoder_reads=("splits", "graph"),
+        parameters=(*PARTITION_PARAMETERS, *SHAPE_PARAMETERS),
+    ),
     Method(
         name="multimanifold",
-        target="fewfold.methods.multimanifold.adapter:fit_predict",
-        needs=Needs(graph="may", groups=True),
+        target="fewfold.methods.multimanifold.estimators:MultiManifoldClassifier",
+        regressor="fewfold.methods.multimanifold.estimators:MultiManifoldRegressor",
+        needs=Needs(graph="may", manifold=("hellinger",), manifold_wish="may", groups=True),
+        implies=Implied("hellinger", unless=("mode", ("global", "clairvoyant"))),
         tasks=BOTH_TASKS,
         oracle=("mode", "clairvoyant"),
-        figures="fewfold.report.illustrate:multimanifold",
-        parameters=(
-            Parameter(
-                "mode",
-                one_of("ssl", "global", "clairvoyant"),
-                "partition found, or none, or the true one",
-                "ssl",
-            ),
-            Parameter(
-                "base",
-                one_of("auto", "svm", "logistic", "nearest", "kernel", "ridge"),
-                "learner of each part",
-                "auto",
-                argument="learner",
-            ),
-            Parameter("n_parts", count() | _AUTO, "decision sets", "auto"),
-            Parameter("min_labelled", count() | _AUTO, "least labeled rows of a part", "auto"),
-            Parameter("min_unlabelled", count() | _AUTO, "least unlabeled rows", "auto"),
-            Parameter("n_neighbors", count() | _AUTO, "rows of a local covariance", "auto"),
-            Parameter("degree", count() | _AUTO, "neighbors in the graph", "auto"),
-            Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
-            Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),
-            Parameter(
-                "cell_ridge", positive() | _AUTO, "ridge of the decision sets' Gaussians", "auto"
-            ),
-            Parameter(
-                "n_components", count() | null() | _AUTO, "principal components used", "auto"
-            ),
-            Parameter("n_refits", integer(0), "rounds of steering the covariances", 15),
-            Parameter(
-                "cells", one_of("gaussian", "euclidean"), "shape of the decision sets", "gaussian"
-            ),
-            Parameter("n_covers", count(), "covers from different starts", 3),
-            Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
-            Parameter("unit_weights", boolean(), "all weights 1 instead of Hellinger's", False),
-        ),
+        figures="fewfold.methods.multimanifold.figures:draw",
+        parameters=PARAMETERS,
     ),
 )

@@ -5,27 +5,61 @@ from __future__ import annotations
 from dataclasses import fields
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.labels import read_labels, read_values
-from fewfold.methods.baselines.kernel_regression import KernelRegressor
-from fewfold.methods.multimanifold.decision import CELLS, decision_sets, labelled_sets
-from fewfold.methods.multimanifold.learners import class_scores, fit_parts, predict_parts
+from fewfold.labels import read_values
+from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
+from fewfold.methods.multimanifold import MODES
+from fewfold.methods.multimanifold.decision import (
+    CELLS,
+    decision_sets,
+    labelled_sets,
+    voronoi_parts,
+)
+from fewfold.methods.multimanifold.learners import (
+    KINDS,
+    class_scores,
+    fit_parts,
+    learner_state,
+    make_learner,
+    predict_parts,
+    restore_learners,
+    stored_learner,
+)
 from fewfold.methods.multimanifold.named_graph import resolve_graph
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition
-from fewfold.methods.multimanifold.tuned_svm import TunedSVC
+from fewfold.methods.multimanifold.partition_state import (
+    PARTITION_STATE,
+    check_parts,
+    partition_from_state,
+    partition_state,
+)
+from fewfold.methods.multimanifold.shape import shape_from_arrays
+from fewfold.methods.multimanifold.stage import draw_key, stored_new_parts, stored_partition
+from fewfold.methods.parameters import count, list_of, one_of
+from fewfold.methods.state import Field, PlainState, Setting
+
+_STATE = (
+    Field("X_fit_", "float", ("n", "d"), may_be_sparse=True, optional=True),
+    Field("groups_", "int", ("n",), low=0, optional=True),
+    Setting("n_features_in_", count()),
+    Setting("cells", one_of(*CELLS)),
+    Setting("learners", list_of(one_of(*KINDS))),
+    *PARTITION_STATE,
+)
 
 
-class _MultiManifold(BaseEstimator):
+class _MultiManifold(PlainState):
     """What the two estimators share: partition, learners, decision sets."""
 
     def __init__(
         self,
-        base_estimator=None,
+        base_estimator="auto",
         *,
+        mode="ssl",
         n_parts="auto",
         min_labelled="auto",
         min_unlabelled="auto",
@@ -44,6 +78,7 @@ class _MultiManifold(BaseEstimator):
         random_state=0,
     ):
         self.base_estimator = base_estimator
+        self.mode = mode
         self.n_parts = n_parts
         self.min_labelled = min_labelled
         self.min_unlabelled = min_unlabelled
@@ -61,55 +96,87 @@ class _MultiManifold(BaseEstimator):
         self.data_graph = data_graph
         self.random_state = random_state
 
-    def _settings(self):
-        return PartitionSettings(
-            **{f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
-        )
-
-    def _seed(self):
-        if self.random_state is None or isinstance(self.random_state, np.random.RandomState):
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
-        return self.random_state
-
-    def _learn(self, X, y, labelled):
-        """Partition all rows and learn in each part."""
-        if self.cells not in CELLS:
-            raise InputError(f"cells={self.cells!r} is unknown. Choose one of {', '.join(CELLS)}.")
-        self.partition_ = partition(
-            X,
-            labelled,
-            self._settings(),
-            graph=resolve_graph(self.data_graph, X),
-            random_state=self._seed(),
-        )
-        self.n_parts_ = self.partition_.bounds.n_parts
-        rows = self.partition_.kept[self.partition_.labelled]
+    def _learn(self, X, y, labelled, graph, manifold, groups) -> np.ndarray:
+        """Cut all rows into parts and learn in each; return the part of each row."""
+        for name, allowed in (("mode", MODES), ("cells", CELLS)):
+            if (value := getattr(self, name)) not in allowed:
+                raise InputError(
+                    f"{name}={value!r} is unknown. Choose one of {', '.join(allowed)}."
+                )
+        seed = _seed(self.random_state)
+        self.partition_ = self.X_fit_ = self.groups_ = None
+        self.draw_ = draw_key(labelled)
+        details, rows = {}, np.flatnonzero(labelled)
+        if self.mode == "ssl":
+            found, own, parts = self._partition(X, labelled, graph, manifold, seed)
+            self.partition_, self.n_parts_ = found, found.bounds.n_parts
+            rows, sizes = found.kept[found.labelled], found.sizes().sum(axis=1)
+            details = _description(found)
+        else:
+            parts = self._given_parts(X, graph, groups)
+            self.n_parts_ = int(parts.max()) + 1
+            sizes, own = np.bincount(parts, minlength=self.n_parts_), parts[rows]
         self.learners_, reports = fit_parts(
-            self._base(),
+            make_learner(self.base_estimator, self._task, seed),
             X[rows],
             y[rows],
-            labelled_sets(self.partition_, self.cells),
+            own,
             self.n_parts_,
-            self.partition_.sizes().sum(axis=1),
-            is_classifier=isinstance(self, ClassifierMixin),
+            sizes,
+            is_classifier=self._task == "classification",
         )
         self.part_reports_ = [report.as_dict() for report in reports]
-        return self
+        self.details_ = {"n_parts": int(self.n_parts_), **details, "parts": self.part_reports_}
+        self.status_ = "ok"
+        return parts
 
-    def _fit_parts(self, X, y, labelled):
-        """Learn, and predict the rows without a label, in place."""
-        self._learn(X, y, labelled)
-        self.transduction_ = y
-        rest = np.flatnonzero(~labelled)
-        if len(rest):
-            self.transduction_[rest] = predict_parts(self.learners_, X[rest], self._parts(X[rest]))
-        return self
+    def _partition(self, X, labelled, graph, manifold, seed):
+        """Take or compute the partition; return it with the parts of labeled and of all rows."""
+        shape = None
+        if manifold is not None:
+            if stored := stored_partition(manifold, labelled, self.cells):
+                return stored
+            shape = shape_from_arrays(manifold.arrays)
+        settings = {f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
+        found = partition(
+            X,
+            labelled,
+            PartitionSettings(**settings),
+            shape=shape,
+            graph=resolve_graph(self.data_graph if graph is None else graph, X),
+            random_state=seed,
+        )
+        return found, labelled_sets(found, self.cells), decision_sets(found, X, self.cells)
 
-    def _parts(self, X):
-        return decision_sets(self.partition_, X, self.cells)
+    def _given_parts(self, X, graph, groups):
+        """Return one part for all rows, or the true sets."""
+        if graph is not None:
+            raise InputError(f"A graph means nothing with mode={self.mode!r}. Leave it out.")
+        if self.mode == "global":
+            return np.zeros(X.shape[0], np.int64)
+        if groups is None:
+            raise InputError(
+                "mode='clairvoyant' needs the true sets, which this dataset does not have. Use it "
+                "with a generated dataset, or list the method under skip for this one."
+            )
+        self.X_fit_, self.groups_ = X, np.asarray(groups, np.int64)
+        return self.groups_
+
+    def _parts(self, X, groups=None, points=None):
+        """Return the part of each row; new rows without a true set take the nearest row's."""
+        if points is not None and (stored := stored_new_parts(points, self.draw_)) is not None:
+            return stored
+        if self.partition_ is not None:
+            return decision_sets(self.partition_, X, self.cells)
+        if self.groups_ is None:
+            return np.zeros(X.shape[0], np.int64)
+        if groups is None:
+            return voronoi_parts(self.X_fit_, self.groups_, X)
+        # A set without any row has no learner of its own either.
+        return np.minimum(np.asarray(groups, np.int64), self.n_parts_ - 1)
 
     def _checked(self, X):
-        check_is_fitted(self)
+        check_is_fitted(self, "learners_")
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def decision_sets(self, X) -> np.ndarray:
@@ -125,19 +192,30 @@ class _MultiManifold(BaseEstimator):
         """
         return self._parts(self._checked(X))
 
-    def predict(self, X) -> np.ndarray:
-        """Predict each row by the learner of its decision set.
+    def _pack(self) -> dict:
+        check_is_fitted(self, "learners_")
+        values = {name: getattr(self, name) for name in ("X_fit_", "groups_", "n_features_in_")}
+        values |= {"cells": self.cells, **partition_state(self.partition_)}
+        if hasattr(self, "classes_"):
+            values["classes_"] = self.classes_
+        stored = [stored_learner(learner) for learner in self.learners_]
+        values["learners"] = [kind for kind, _ in stored]
+        for p, (_, state) in enumerate(stored):
+            values |= {f"part{p}_{name}": value for name, value in state.items()}
+        return values
 
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_queries, n_features)
+    @classmethod
+    def _declare(cls, notes: dict) -> tuple:
+        return (*cls._state, *learner_state(notes.get("learners")))
 
-        Returns
-        -------
-        values : ndarray of shape (n_queries,)
-        """
-        X = self._checked(X)
-        return predict_parts(self.learners_, X, self._parts(X))
+    def _unpack(self, values: dict) -> None:
+        kinds = values.pop("learners")
+        self.learners_ = restore_learners(kinds, values, len(values.get("classes_", ())))
+        self.n_parts_ = len(kinds)
+        self.partition_ = partition_from_state(values, self.n_parts_)
+        super()._unpack(values)
+        if self.groups_ is not None:
+            check_parts(type(self).__name__, self.groups_, self.n_parts_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -145,14 +223,35 @@ class _MultiManifold(BaseEstimator):
         return tags
 
 
-class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
+def _seed(random_state):
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return random_state
+
+
+def _description(found):
+    """Return what the report says of a partition, as plain values."""
+    return {
+        "n_kept": int(len(found.kept)),
+        "min_labelled": int(found.bounds.min_labelled),
+        "min_unlabelled": int(found.bounds.min_unlabelled),
+        "sizes": found.sizes().tolist(),
+        "agreement": float(found.agreement),
+        "notes": list(found.bounds.notes),
+    }
+
+
+class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
     """Classify data on several crossing manifolds, one supervised learner per manifold.
 
     Parameters
     ----------
-    base_estimator : estimator, optional
-        Supervised learner trained in each part; when left out an SVM with a Gaussian kernel
-        tuned by 5-fold cross-validation.
+    base_estimator : {"auto", "svm", "logistic", "nearest"} or estimator
+        Supervised learner trained in each part; "auto" is "svm", with a Gaussian kernel tuned by
+        5-fold cross-validation. A model with an estimator of your own cannot be stored.
+    mode : {"ssl", "global", "clairvoyant"}
+        Find the partition; or one learner for all rows; or one per true set, given to `fit` as
+        ``groups``.
     n_parts : int or "auto"
         Decision sets; "auto" is ``ceil(0.5 log n)`` for n labelled points.
     min_labelled, min_unlabelled : int or "auto"
@@ -183,16 +282,17 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
     unit_weights : bool
         Give all edges weight 1, to see what the Hellinger distances contribute.
     data_graph : dict, GraphSettings, NeighborGraph or sparse matrix, optional
-        A neighbour graph of the rows (or its settings) that says which kept points may be
-        joined; without it they are searched by Mahalanobis distance among all.
+        A neighbor graph of the rows (or its settings) that says which kept points may be
+        joined, where `fit` is given none; without any they are searched by Mahalanobis distance
+        among all.
     random_state : int, RandomState or None
 
     Attributes
     ----------
     transduction_ : ndarray of shape (n_samples,)
         Targets of the training rows, given or predicted.
-    partition_ : Partition
-        Kept rows, graph, parts, bounds and the seconds of each step.
+    partition_ : Partition or None
+        Kept rows, graph, parts, bounds and the seconds of each step; None without mode "ssl".
     n_parts_ : int
     part_reports_ : list of dict
         For each part: points, labels, classes, and whether its learner was "fitted",
@@ -211,58 +311,56 @@ class MultiManifoldClassifier(ClassifierMixin, _MultiManifold):
     [0, 1]
     """
 
-    def fit(self, X, y):
-        """Partition all rows and train on the labelled ones.
+    _task = "classification"
+    _state = (CLASSES, *_STATE)
+
+    def fit(self, X, y, *, graph=None, manifold=None, groups=None):
+        """Cut all rows into parts and train on the labeled ones.
 
         Parameters
         ----------
         X : array or sparse array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
+        graph : NeighborGraph or sparse array of shape (n_samples, n_samples), optional
+            Says which kept points may be joined, see ``data_graph``.
+        manifold : fewfold.methods.base.ManifoldModel, optional
+            The shape of the rows, and the partitions of draws, if they were computed already.
+        groups : int array of shape (n_samples,), optional
+            The true sets, of mode "clairvoyant".
 
         Returns
         -------
         self
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        labels = read_labels(y, X.shape[0], name=type(self).__name__)
-        self.classes_ = labels.classes
-        names = labels.complete(np.full(X.shape[0], labels.classes[0]))
-        return self._fit_parts(X, names, labels.mask)
+        labels = self._read_labels(y, X.shape[0])
+        codes = np.full(X.shape[0], -1)
+        codes[labels.rows] = labels.codes
+        parts = self._learn(X, codes, labels.mask, graph, manifold, groups)
+        return self._finish(labels, self._shares(X, parts), details=self.details_)
 
-    def predict_proba(self, X) -> np.ndarray:
-        """Share of each class, by the learner of the decision set.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_queries, n_features)
-
-        Returns
-        -------
-        shares : ndarray of shape (n_queries, n_classes)
-            Rows sum to 1; classes absent from a part get 0 there. Calibrated only as far as
-            the base estimator is.
-        """
-        X = self._checked(X)
-        part = self._parts(X)
+    def _shares(self, X, parts):
+        """Return the class probabilities of rows, by the learners of their parts."""
         shares = np.empty((X.shape[0], len(self.classes_)))
-        for p in np.unique(part):
-            inside = np.flatnonzero(part == p)
-            shares[inside] = class_scores(self.learners_[p], X[inside], self.classes_)
+        for p in np.unique(parts):
+            inside = np.flatnonzero(parts == p)
+            codes = np.arange(len(self.classes_))
+            shares[inside] = class_scores(self.learners_[p], X[inside], codes)
         return shares
 
-    def _base(self):
-        if self.base_estimator is None:
-            return TunedSVC(random_state=self._seed())
-        return self.base_estimator
+    def _decide(self, X, groups=None, points=None):
+        # Classes absent from a part get 0 there; calibrated only as far as the learners are.
+        X = self._checked(X)
+        return self._shares(X, self._parts(X, groups, points)), np.ones(X.shape[0], bool)
 
 
-class MultiManifoldRegressor(RegressorMixin, _MultiManifold):
+class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
     """Regression on several crossing manifolds, one supervised learner per manifold.
 
     Parameters and attributes are those of :class:`MultiManifoldClassifier`, with NaN marking the
-    rows without a target, and Gaussian kernel regression (bandwidth by 5-fold cross-validation)
-    as the base estimator when none is given.
+    rows without a target, and the base estimators "kernel" (Gaussian kernel regression, bandwidth
+    by 5-fold cross-validation; "auto"), "ridge" and "nearest".
 
     Examples
     --------
@@ -275,14 +373,18 @@ class MultiManifoldRegressor(RegressorMixin, _MultiManifold):
     [5.0, 7.0]
     """
 
-    def fit(self, X, y):
-        """Partition all rows and train on those with a target.
+    _task = "regression"
+    _state = _STATE
+
+    def fit(self, X, y, *, graph=None, manifold=None, groups=None):
+        """Cut all rows into parts and train on those with a target.
 
         Parameters
         ----------
         X : array or sparse array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Targets; NaN, None or pandas.NA marks unlabeled rows.
+        graph, manifold, groups : see `MultiManifoldClassifier.fit`
 
         Returns
         -------
@@ -290,9 +392,28 @@ class MultiManifoldRegressor(RegressorMixin, _MultiManifold):
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         y = read_values(y, X.shape[0], name=type(self).__name__)
-        return self._fit_parts(X, y, ~np.isnan(y))
+        parts = self._learn(X, y, ~np.isnan(y), graph, manifold, groups)
+        self.transduction_ = np.where(np.isnan(y), predict_parts(self.learners_, X, parts), y)
+        return self
 
-    def _base(self):
-        if self.base_estimator is None:
-            return KernelRegressor(random_state=self._seed())
-        return self.base_estimator
+    def predict(self, X, groups=None, points=None) -> np.ndarray:
+        """Predict each row by the learner of its decision set.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_queries, n_features)
+        groups : int array of shape (n_queries,), optional
+            The true sets, of mode "clairvoyant".
+        points : dict, optional
+            What the workflow computed for these rows already.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,)
+        """
+        X = self._checked(X)
+        return predict_parts(self.learners_, X, self._parts(X, groups, points))
+
+    def answer(self, X, groups=None, points=None) -> tuple[np.ndarray, None]:
+        """Return the values of new rows, and None for their probabilities."""
+        return self.predict(X, groups, points), None

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.methods.multimanifold.named_graph import nearest_candidates
 
 # Edges handled at once: the batch of summed covariances stays near 64 MB.
 _BATCH_FLOATS = 2**23
@@ -48,6 +47,20 @@ def mahalanobis_neighbors(X: np.ndarray, covariances: np.ndarray, n_neighbors: i
     from fewfold.methods.multimanifold._compiled import mahalanobis_search
 
     return mahalanobis_search(np.ascontiguousarray(X, dtype=np.float64), whiten, k)
+
+
+def nearest_in_own_metric(X, covariances, rows, n_neighbors: int) -> np.ndarray:
+    """Do as `mahalanobis_neighbors` for some rows only, (len(rows), n_neighbors)."""
+    k = min(n_neighbors, len(X) - 1)
+    whiten = np.linalg.inv(np.linalg.cholesky(covariances[rows]))
+    found = np.empty((len(rows), k), np.int64)
+    for i, row in enumerate(rows):
+        d2 = (((X - X[row]) @ whiten[i].T) ** 2).sum(axis=1)
+        d2[row] = np.inf
+        found[i] = (
+            np.argpartition(d2, k - 1)[:k] if k < len(X) - 1 else np.delete(np.arange(len(X)), row)
+        )
+    return found
 
 
 def squared_hellinger(covariances: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -93,7 +106,6 @@ def hellinger_graph(
     sigma: float = 0.2,
     *,
     unit_weights: bool = False,
-    candidates: sparse.csr_array | None = None,
 ) -> sparse.csr_array:
     """Join Mahalanobis neighbours by undirected edges weighted ``exp(-H^2 / (2 sigma^2))``.
 
@@ -108,8 +120,6 @@ def hellinger_graph(
         Bandwidth on the Hellinger distance.
     unit_weights : bool
         Give every edge weight 1: shows what the Hellinger distances contribute.
-    candidates : csr_array of shape (n_points, n_points), optional
-        Pairs among which neighbours are searched; all when left out.
 
     Returns
     -------
@@ -123,20 +133,45 @@ def hellinger_graph(
     >>> hellinger_graph(np.array([[0.0], [1.0], [2.5]]), same, 1).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
+    found = mahalanobis_neighbors(X, covariances, n_neighbors)
+    edges = undirected(np.repeat(np.arange(len(X)), found.shape[1]), found.ravel())
+    h2 = squared_hellinger(covariances, *edges)
+    return weighted_graph(X, covariances, edges, h2, sigma, unit_weights=unit_weights)
+
+
+def weighted_graph(
+    X: np.ndarray,
+    covariances: np.ndarray,
+    edges: tuple[np.ndarray, np.ndarray],
+    h2: np.ndarray,
+    sigma: float,
+    *,
+    unit_weights: bool = False,
+) -> sparse.csr_array:
+    """Weigh pairs of points by ``exp(-H^2 / (2 sigma^2))`` and join what is not connected.
+
+    Parameters
+    ----------
+    X, covariances, sigma, unit_weights : see `hellinger_graph`
+    edges : (rows, columns)
+        Each pair once.
+    h2 : ndarray of shape (n_edges,)
+        Their squared Hellinger distances.
+
+    Returns
+    -------
+    csr_array of shape (n_points, n_points)
+    """
     if not sigma > 0:
         raise InputError(f"sigma={sigma!r} is not allowed. Give a number above 0 (default 0.2).")
-    if candidates is None:
-        found = mahalanobis_neighbors(X, covariances, n_neighbors)
-        arcs = np.repeat(np.arange(len(X)), found.shape[1]), found.ravel()
-    else:
-        arcs = nearest_candidates(X, covariances, candidates, n_neighbors)
-    rows, columns = undirected(*arcs)
+    rows, columns = edges
     links = connecting_links(X, rows, columns)
     rows, columns = np.r_[rows, links[:, 0]], np.r_[columns, links[:, 1]]
     if unit_weights:
         weights = np.ones(len(rows))
     else:
-        weights = np.exp(-squared_hellinger(covariances, rows, columns) / (2 * sigma**2))
+        h2 = np.r_[h2, squared_hellinger(covariances, links[:, 0], links[:, 1])]
+        weights = np.exp(-h2 / (2 * sigma**2))
     # The eigenproblem is scale-free; without this a set of unlike points loses digits.
     weights /= weights.max(initial=np.finfo(float).tiny)
     half = sparse.coo_array((weights, (rows, columns)), shape=(len(X), len(X)))

@@ -16,17 +16,21 @@ from fewfold.methods.multimanifold.clustering import (
     ratio_cut_embedding,
 )
 from fewfold.methods.multimanifold.consensus import consensus
-from fewfold.methods.multimanifold.cover import greedy_cover, starting_points
 from fewfold.methods.multimanifold.decision import refined_parts
-from fewfold.methods.multimanifold.hellinger import hellinger_graph
-from fewfold.methods.multimanifold.named_graph import contract
+from fewfold.methods.multimanifold.hellinger import (
+    nearest_in_own_metric,
+    squared_hellinger,
+    undirected,
+    weighted_graph,
+)
+from fewfold.methods.multimanifold.named_graph import contract, nearest_candidates
 from fewfold.methods.multimanifold.rules import (
     Bounds,
     PartitionSettings,
     default_degree,
-    default_neighborhood,
     resolve_bounds,
 )
+from fewfold.methods.multimanifold.shape import Shape, check_settings, fit_shape
 
 # Bandwidths of the weights: the paper's, and a sharper one for when the covers disagree.
 SIGMAS = (0.2, 0.15)
@@ -106,6 +110,7 @@ def partition(
     labelled: np.ndarray,
     settings: PartitionSettings | None = None,
     *,
+    shape: Shape | None = None,
     graph: sparse.csr_array | None = None,
     random_state: int = 0,
 ) -> Partition:
@@ -117,6 +122,8 @@ def partition(
     labelled : bool ndarray of shape (n_samples,)
         At least one True.
     settings : PartitionSettings, optional
+    shape : Shape, optional
+        What was read of the same data without labels; computed here when left out.
     graph : csr_array of shape (n_samples, n_samples), optional
         A neighbour graph of the rows. Kept points are then joined only where the graph joins
         rows around them (`named_graph`); the weights stay Hellinger's.
@@ -147,22 +154,25 @@ def partition(
     """
     clock = _Clock()
     settings = settings or PartitionSettings()
-    chosen, memory = None, {}
+    labelled = _checked_mask(X, labelled)
+    check_settings(settings)
+    shape = fit_shape(X, settings, clock) if shape is None else shape
+    Z = shape.projection.apply(X)
+    drafts = [_Draft(Z, labelled, cover, shape, settings, graph) for cover in shape.covers]
+    clock("attach")
+    chosen = None
     for sigma in _sigmas(X, settings):
-        used = replace(settings, sigma=sigma)
-        found = partitions_from_starts(
-            X, labelled, used, graph=graph, random_state=random_state, clock=clock, memory=memory
-        )
-        Z = found[0].projection.apply(X)
+        found = [draft.cut(sigma, settings, random_state, clock) for draft in drafts]
         best, agreement = consensus(Z, found)
         clock("consensus")
         if chosen is None or agreement > chosen.agreement:
-            chosen, chosen_settings = replace(found[best], agreement=agreement), used
+            chosen, draft = replace(found[best], agreement=agreement), drafts[best]
+            chosen_sigma = sigma
         if chosen.agreement >= _STEADY:
             break
-    chosen = with_cells(Z, chosen, chosen_settings)
+    chosen = draft.with_cells(chosen, chosen_sigma)
     clock("cells")
-    return replace(chosen, times_s=clock.times_s)
+    return replace(chosen, projection=shape.projection, times_s=clock.times_s)
 
 
 def _sigmas(X, settings):
@@ -178,175 +188,149 @@ def partitions_from_starts(
     labelled: np.ndarray,
     settings: PartitionSettings | None = None,
     *,
-    graph: sparse.csr_array | None = None,
     random_state: int = 0,
-    clock=None,
-    memory: dict | None = None,
 ) -> list[Partition]:
-    """Partition the data once per cover, each walk from another start.
-
-    Parameters
-    ----------
-    X, labelled, settings, graph, random_state
-        As for :func:`partition`.
-    clock : callable, optional
-        Called with the name of each step that ended.
-    memory : dict, optional
-        Filled with what does not depend on ``sigma``, and read when the call is repeated with
-        another one and all else the same.
-
-    Returns
-    -------
-    partitions : list of Partition, one per cover
-    """
+    """Partition the data once per cover, each walk from another start; see :func:`partition`."""
     settings = settings or PartitionSettings()
-    if settings.sigma == "auto":
-        settings = replace(settings, sigma=SIGMAS[0])
+    sigma = SIGMAS[0] if settings.sigma == "auto" else settings.sigma
+    labelled = _checked_mask(X, labelled)
+    shape = fit_shape(X, settings)
+    Z = shape.projection.apply(X)
+    drafts = (_Draft(Z, labelled, cover, shape, settings, None) for cover in shape.covers)
+    found = [draft.cut(sigma, settings, random_state, lambda step: None) for draft in drafts]
+    return [replace(one, projection=shape.projection) for one in found]
+
+
+def _checked_mask(X, labelled):
     labelled = np.asarray(labelled, dtype=bool)
-    _check(X, labelled, settings)
-    clock = clock or _Clock()
-    memory = {} if memory is None else memory
-    if not memory:
-        memory["projection"] = cov.fit_projection(X, settings.n_components)
-        memory["Z"] = memory["projection"].apply(X)
-        clock("reduce")
-        memory["paths"] = _covers(memory["Z"], labelled, settings, clock)
-        memory["covariances"] = [None] * len(memory["paths"])
-    Z, projection = memory["Z"], memory["projection"]
-    found = []
-    for i, path in enumerate(memory["paths"]):
-        S = memory["covariances"][i]
-        one = _one_partition(Z, labelled, path, settings, graph, random_state, clock, S)
-        memory["covariances"][i] = one.covariances
-        found.append(one)
-    return [replace(one, projection=projection) for one in found]
-
-
-def _check(X, labelled, settings):
     if labelled.shape != (X.shape[0],) or not labelled.any():
         raise InputError(
             f"{int(labelled.sum())} labelled points in a mask of shape {labelled.shape} for "
             f"{X.shape[0]} samples. Mark at least one sample as labelled, one entry per sample."
         )
-    for name, least in (("n_covers", 1), ("n_restarts", 1), ("n_refits", 0)):
-        value = getattr(settings, name)
-        if isinstance(value, (str, bool)) or int(value) != value or value < least:
-            raise InputError(
-                f"{name}={value!r} is not allowed. Give a whole number of at least {least}."
-            )
+    return labelled
 
 
-def _local_covariances(Z, points, n_unlabelled, ridge, settings):
-    size = _neighborhood_size(n_unlabelled, len(Z), settings)
-    candidates = cov.neighbourhoods(Z, size * (2 if settings.n_refits else 1), points)
-    return cov.steered_covariances(Z, points, candidates, size, ridge, settings.n_refits)
+class _Draft:
+    """One cover with the labeled rows of a draw joined to its graph, ready to be cut."""
 
-
-def _neighborhood_size(n_unlabelled, n_samples, settings):
-    if settings.n_neighbors == "auto":
-        # Without unlabelled points the labelled ones are all there is to see the shape.
-        return default_neighborhood(n_unlabelled or n_samples)
-    if isinstance(settings.n_neighbors, str) or settings.n_neighbors < 2:
-        raise InputError(
-            f"n_neighbors={settings.n_neighbors!r} is not allowed. Give 'auto' or at least 2."
+    def __init__(self, Z, labelled, cover, shape, settings, graph):
+        self.Z, self.cover, self.shape = Z, cover, shape
+        own, path = np.flatnonzero(labelled), cover.rows[~labelled[cover.rows]]
+        # Labelled points by distance from the start, the others as walked: no row number matters.
+        origin = Z[cover.rows[0]]
+        own = own[np.argsort(((Z[own] - origin) ** 2).sum(axis=1), kind="stable")]
+        self.kept = np.r_[own, path]
+        self.is_labelled = np.arange(len(self.kept)) < len(own)
+        self.bounds = resolve_bounds(
+            len(own), len(path), settings.n_parts, settings.min_labelled, settings.min_unlabelled
         )
-    return int(settings.n_neighbors)
+        self.is_whole = self.bounds.n_parts == 1 or self.bounds.n_parts >= len(self.kept)
+        if self.is_whole:
+            return
+        self.place = np.full(len(Z), -1)  # of each row among the kept ones
+        self.place[self.kept] = np.arange(len(self.kept))
+        self.points = Z[self.kept]
+        self.covariances = self._covariances(cover.covariances, shape.ridge)
+        self.edges, self.h2 = self._edges(graph)
 
+    def _covariances(self, of_cover, ridge):
+        """Return the covariances of the kept points: the cover's, and those of labeled rows."""
+        S = np.empty((len(self.kept), *of_cover.shape[1:]))
+        S[self.place[self.cover.rows]] = of_cover
+        rest = np.ones(len(self.kept), bool)
+        rest[self.place[self.cover.rows]] = False
+        if rest.any():
+            points = self.points[rest]
+            S[rest] = self.shape.local_covariances(self.Z, points, ridge)
+        return S
 
-def _covers(Z, labelled, settings, clock):
-    """Rows of each cover of the unlabelled points, in walking order."""
-    unlabelled = np.flatnonzero(~labelled)
-    if not len(unlabelled):
-        return [unlabelled]
-    U = Z[unlabelled]
-    around = cov.neighbourhoods(U, _neighborhood_size(len(U), len(Z), settings))
-    clock("neighbours")
-    starts = starting_points(U, settings.n_covers)
-    paths = [unlabelled[greedy_cover(U, around, start)] for start in starts]
-    clock("cover")
-    return paths
+    def _edges(self, graph):
+        """Return pairs of kept points, each once, and their squared Hellinger distances."""
+        degree = self.shape.degree or default_degree(len(self.kept))
+        if graph is not None:
+            joined = contract(graph, self.Z, self.kept)
+            arcs = nearest_candidates(self.points, self.covariances, joined, degree)
+            edges = undirected(*arcs)
+            return edges, squared_hellinger(self.covariances, *edges)
+        old = self.place[self.cover.rows][self.cover.edges]
+        own = np.flatnonzero(self.is_labelled)
+        near = nearest_in_own_metric(self.points, self.covariances, own, degree)
+        new = np.repeat(own, near.shape[1]), near.ravel()
+        edges = undirected(*np.concatenate([old, new], axis=1))
+        # The cover's own pairs were measured with it; only the others are new.
+        low, high = np.sort(old, axis=0)
+        keys = low * len(self.kept) + high
+        order = np.argsort(keys)
+        wanted = edges[0] * len(self.kept) + edges[1]
+        at = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
+        known = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), bool)
+        h2 = np.empty(len(wanted))
+        h2[known] = self.cover.squared_hellinger[order][at[known]]
+        h2[~known] = squared_hellinger(self.covariances, edges[0][~known], edges[1][~known])
+        return edges, h2
 
+    def cut(self, sigma, settings, random_state, clock) -> Partition:
+        """Return the partition of least cut that meets the bounds."""
+        if self.is_whole:
+            return self._whole()
+        W = weighted_graph(
+            self.points,
+            self.covariances,
+            self.edges,
+            self.h2,
+            sigma,
+            unit_weights=settings.unit_weights,
+        )
+        clock("graph")
+        V = ratio_cut_embedding(W, self.bounds.n_parts)
+        clock("eigenvectors")
+        clustering = constrained_kmeans(
+            V,
+            self.bounds.n_parts,
+            self.is_labelled,
+            self.bounds.min_labelled,
+            self.bounds.min_unlabelled,
+            n_restarts=settings.n_restarts,
+            random_state=random_state,
+            # k-means stands in for the ratio cut: of its local optima take the one that cuts least.
+            score=lambda part: cut_value(W, part),
+        )
+        clock("kmeans")
+        return Partition(
+            self.kept,
+            clustering.part,
+            self.is_labelled,
+            self.points,
+            self.covariances,
+            W,
+            self.bounds,
+            cut_value(W, clustering.part),
+        )
 
-def _one_partition(Z, labelled, path, settings, graph, random_state, clock, S=None):
-    own = np.flatnonzero(labelled)
-    origin = Z[path[0]] if len(path) else Z.mean(axis=0)
-    # Labelled points by distance from the start, the others as walked: no row number matters.
-    own = own[np.argsort(((Z[own] - origin) ** 2).sum(axis=1), kind="stable")]
-    kept = np.r_[own, path]
-    is_labelled = np.arange(len(kept)) < len(own)
-    bounds = resolve_bounds(
-        len(own), len(path), settings.n_parts, settings.min_labelled, settings.min_unlabelled
-    )
-    if bounds.n_parts == 1 or bounds.n_parts >= len(kept):
-        return _whole(Z, kept, is_labelled, bounds)
-    if S is None:
-        ridge = cov.default_ridge(Z.shape[1]) if settings.ridge == "auto" else settings.ridge
-        S = _local_covariances(Z, Z[kept], int((~labelled).sum()), ridge, settings)
-    clock("covariances")
-    degree = default_degree(len(kept)) if settings.degree == "auto" else settings.degree
-    W = hellinger_graph(
-        Z[kept],
-        S,
-        degree,
-        settings.sigma,
-        unit_weights=settings.unit_weights,
-        candidates=None if graph is None else contract(graph, Z, kept),
-    )
-    clock("graph")
-    V = ratio_cut_embedding(W, bounds.n_parts)
-    clock("eigenvectors")
-    clustering = constrained_kmeans(
-        V,
-        bounds.n_parts,
-        is_labelled,
-        bounds.min_labelled,
-        bounds.min_unlabelled,
-        n_restarts=settings.n_restarts,
-        random_state=random_state,
-        # k-means stands in for the ratio cut: of its local optima take the one that cuts least.
-        score=lambda part: cut_value(W, part),
-    )
-    clock("kmeans")
-    cut = cut_value(W, clustering.part)
-    return Partition(kept, clustering.part, is_labelled, Z[kept], S, W, bounds, cut)
+    def with_cells(self, found: Partition, sigma: float) -> Partition:
+        """Add the Gaussians from which decision sets are read."""
+        if found.covariances is None:
+            return found
+        covariances, part = found.covariances, found.part
+        if self.shape.cell_ridge != self.shape.ridge:
+            covariances = self._covariances(self.cover.cells, self.shape.cell_ridge)
+        if self.Z.shape[1] <= cov.FEW_DIMENSIONS:
+            # In many dimensions one noisy Gaussian outweighs all others at a point: on MNIST
+            # training images the refinement doubled the share of rows in the wrong part.
+            part = refined_parts(found.points, covariances, found.covariances, part, sigma)
+        return replace(found, cell_covariances=covariances, cell_part=part)
 
-
-def with_cells(Z: np.ndarray, found: Partition, settings: PartitionSettings) -> Partition:
-    """Add the Gaussians from which decision sets are read.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_dimensions)
-        The data in the space of the partition.
-    found : Partition
-    settings : PartitionSettings
-
-    Returns
-    -------
-    Partition
-    """
-    if found.covariances is None:
-        return found
-    d = Z.shape[1]
-    ridge = cov.default_ridge(d) if settings.ridge == "auto" else settings.ridge
-    thin = (
-        cov.default_cell_ridge(d, ridge) if settings.cell_ridge == "auto" else settings.cell_ridge
-    )
-    covariances = found.covariances
-    if thin != ridge:
-        n_labelled = int(found.labelled.sum())
-        covariances = _local_covariances(Z, found.points, len(Z) - n_labelled, thin, settings)
-    part = found.part
-    if d <= cov.FEW_DIMENSIONS:
-        # In many dimensions one noisy Gaussian outweighs all others at a point: on MNIST training
-        # images the refinement doubled the share of rows in the wrong part.
-        part = refined_parts(found.points, covariances, found.covariances, part, settings.sigma)
-    return replace(found, cell_covariances=covariances, cell_part=part)
-
-
-def _whole(Z, kept, is_labelled, bounds):
-    """One part: nothing to cut (or fewer points than parts)."""
-    empty = sparse.csr_array((len(kept), len(kept)))
-    single = Bounds(1, 0, 0, bounds.notes)
-    part = np.zeros(len(kept), np.int64)
-    return Partition(kept, part, is_labelled, Z[kept], None, empty, single, 0.0)
+    def _whole(self):
+        """One part: nothing to cut (or fewer points than parts)."""
+        n = len(self.kept)
+        return Partition(
+            self.kept,
+            np.zeros(n, np.int64),
+            self.is_labelled,
+            self.Z[self.kept],
+            None,
+            sparse.csr_array((n, n)),
+            Bounds(1, 0, 0, self.bounds.notes),
+            0.0,
+        )

@@ -136,3 +136,21 @@ def sizes_figure(partition: Partition):
         axes.margins(y=0.25)  # room for the legend above the bars
         axes.legend(fontsize="small")
     return figure
+
+
+def draw(model, inputs, y, labeled):
+    """The decision sets, the weighted graph, and sizes against bounds, of a fitted model."""
+    partition = model.partition_
+    if partition is None:  # the parts were given
+        return
+    yield (
+        "Decision sets",
+        "Rows colored by the part they fall into; each part has a learner of its own.",
+        partition_figure(partition, inputs.X, cells=model.cells),
+    )
+    yield (
+        "The Hellinger graph",
+        "Edges between kept points whose local covariances agree are heavy (red).",
+        graph_figure(partition),
+    )
+    yield "Sizes of the parts", "Against the least sizes allowed.", sizes_figure(partition)

@@ -1,0 +1,190 @@
+"""What is read of the data without labels: covers, local covariances, the Mahalanobis graph.
+
+The partition of a labeled draw starts from here (`partition.partition`); in the workflow it is
+the manifold stage ``hellinger``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+from fewfold.methods.multimanifold import covariances as cov
+from fewfold.methods.multimanifold.cover import greedy_cover, starting_points
+from fewfold.methods.multimanifold.hellinger import (
+    mahalanobis_neighbors,
+    squared_hellinger,
+    undirected,
+)
+from fewfold.methods.multimanifold.rules import (
+    PartitionSettings,
+    default_degree,
+    default_neighborhood,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Some rows whose neighborhoods hold all rows, and the graph on them.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), int64
+        In walking order.
+    covariances : ndarray of shape (m, d, d)
+        Local covariances, as the graph sees them.
+    cells : ndarray of shape (m, d, d)
+        The same with the ridge of the decision sets.
+    edges : ndarray of shape (2, n_edges), int64
+        Positions in ``rows``: Mahalanobis neighbors, each pair once.
+    squared_hellinger : ndarray of shape (n_edges,)
+    """
+
+    rows: np.ndarray
+    covariances: np.ndarray
+    cells: np.ndarray
+    edges: np.ndarray
+    squared_hellinger: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The label-free half of the method.
+
+    Attributes
+    ----------
+    projection : Projection
+    size : int
+        Rows of a neighborhood.
+    ridge, cell_ridge : float
+    degree : int or None
+        Neighbors in the graph, where they were set.
+    n_refits : int
+    covers : list of Cover
+    """
+
+    projection: cov.Projection
+    size: int
+    ridge: float
+    cell_ridge: float
+    degree: int | None
+    n_refits: int
+    covers: list[Cover]
+
+    def local_covariances(self, Z, points, ridge) -> np.ndarray:
+        """Return the covariances around some points, (m, d, d)."""
+        candidates = cov.neighbourhoods(Z, self.size * (2 if self.n_refits else 1), points)
+        return cov.steered_covariances(Z, points, candidates, self.size, ridge, self.n_refits)
+
+
+def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape:
+    """Read the shape of the data: nothing here depends on labels.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+    settings : PartitionSettings, optional
+    clock : callable, optional
+        Called with the name of each step that ended.
+
+    Returns
+    -------
+    Shape
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shape = fit_shape(np.random.default_rng(0).normal(size=(300, 2)))
+    >>> len(shape.covers), shape.size, shape.covers[0].covariances.shape[1:]
+    (3, 17, (2, 2))
+    """
+    settings = settings or PartitionSettings()
+    clock = clock or (lambda step: None)
+    check_settings(settings)
+    projection = cov.fit_projection(X, settings.n_components)
+    Z = projection.apply(X)
+    clock("reduce")
+    d = Z.shape[1]
+    ridge = cov.default_ridge(d) if settings.ridge == "auto" else settings.ridge
+    thin = settings.cell_ridge
+    shape = Shape(
+        projection,
+        _neighborhood_size(len(Z), settings),
+        float(ridge),
+        float(cov.default_cell_ridge(d, ridge) if thin == "auto" else thin),
+        None if settings.degree == "auto" else int(settings.degree),
+        int(settings.n_refits),
+        [],
+    )
+    around = cov.neighbourhoods(Z, shape.size)
+    clock("neighbours")
+    starts = starting_points(Z, settings.n_covers)
+    paths = [greedy_cover(Z, around, start) for start in starts]
+    clock("cover")
+    return replace(shape, covers=[_cover(Z, rows, shape, clock) for rows in paths])
+
+
+def _cover(Z, rows, shape, clock):
+    points = Z[rows]
+    S = shape.local_covariances(Z, points, shape.ridge)
+    thin = S
+    if shape.cell_ridge != shape.ridge:
+        thin = shape.local_covariances(Z, points, shape.cell_ridge)
+    clock("covariances")
+    degree = default_degree(len(rows)) if shape.degree is None else shape.degree
+    found = mahalanobis_neighbors(points, S, degree)
+    edges = undirected(np.repeat(np.arange(len(rows)), found.shape[1]), found.ravel())
+    h2 = squared_hellinger(S, *edges)
+    clock("graph")
+    return Cover(rows, S, thin, np.stack(edges), h2)
+
+
+def check_settings(settings: PartitionSettings) -> None:
+    """Refuse counts that are not whole numbers in range."""
+    for name, least in (("n_covers", 1), ("n_restarts", 1), ("n_refits", 0)):
+        value = getattr(settings, name)
+        if isinstance(value, (str, bool)) or int(value) != value or value < least:
+            raise InputError(
+                f"{name}={value!r} is not allowed. Give a whole number of at least {least}."
+            )
+
+
+def _neighborhood_size(n_samples, settings):
+    if settings.n_neighbors == "auto":
+        return default_neighborhood(n_samples)
+    if isinstance(settings.n_neighbors, str) or settings.n_neighbors < 2:
+        raise InputError(
+            f"n_neighbors={settings.n_neighbors!r} is not allowed. Give 'auto' or at least 2."
+        )
+    return int(settings.n_neighbors)
+
+
+def shape_to_arrays(shape: Shape) -> dict[str, np.ndarray]:
+    """Return a shape as the arrays of a manifold file."""
+    arrays = {name: getattr(shape.projection, name) for name in ("mean", "axes")}
+    for i, cover in enumerate(shape.covers):
+        arrays |= {f"{i}.{field.name}": getattr(cover, field.name) for field in fields(Cover)}
+    arrays["settings"] = np.array(
+        [shape.size, shape.ridge, shape.cell_ridge, shape.degree or 0, shape.n_refits]
+    )
+    return {name: value for name, value in arrays.items() if value is not None}
+
+
+def shape_from_arrays(arrays: dict) -> Shape:
+    """Return the shape that a manifold file holds."""
+    size, ridge, cell_ridge, degree, n_refits = (float(v) for v in arrays["settings"])
+    covers = []
+    while f"{len(covers)}.rows" in arrays:
+        cover = Cover(*(arrays[f"{len(covers)}.{field.name}"] for field in fields(Cover)))
+        lengths = {len(cover.rows), len(cover.covariances), len(cover.cells)}
+        if len(lengths) > 1 or cover.edges.size and cover.edges.max() >= len(cover.rows):
+            raise InputError("The covers of the manifold do not fit together. Run its stage again.")
+        covers.append(cover)
+    if not covers:
+        raise InputError("The manifold holds no cover. Run its stage again.")
+    projection = cov.Projection(arrays.get("mean"), arrays.get("axes"))
+    return Shape(
+        projection, int(size), ridge, cell_ridge, int(degree) or None, int(n_refits), covers
+    )

@@ -1,0 +1,128 @@
+"""The stages of the method: the data's shape without labels, and the partition of each draw.
+
+A partition reads where the labeled rows are, not which labels they have, and nothing of the
+learner: a change of the learner cuts nothing again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+from fewfold.methods.multimanifold.covariances import Projection
+from fewfold.methods.multimanifold.decision import CELLS, decision_sets, labelled_sets
+from fewfold.methods.multimanifold.partition import Partition, partition
+from fewfold.methods.multimanifold.rules import Bounds, PartitionSettings
+from fewfold.methods.multimanifold.shape import fit_shape, shape_from_arrays, shape_to_arrays
+
+_ARRAYS = ("kept", "part", "points", "cell_part", "cell_covariances", "W")
+
+
+def fit_manifold(features, graph, options: dict, *, seed: int):
+    """Return the arrays and notes of the manifold stage ``hellinger``."""
+    shape = fit_shape(features.X, PartitionSettings(**options))
+    kept = [len(cover.rows) for cover in shape.covers]
+    print(f"{len(kept)} covers of {', '.join(map(str, kept))} rows, {shape.size} in a neighborhood")
+    return shape_to_arrays(shape), {"n_covers": len(kept)}
+
+
+def encode_draws(
+    out, features, arrays: dict, *, splits, graph=None, cells: str = "gaussian", **options
+) -> None:
+    """Write the partition of every draw, and the part of each row and new row.
+
+    Parameters
+    ----------
+    out : fewfold.pipeline.artifacts.Writer
+    features : fewfold.pipeline.stage_files.Features
+    arrays : dict
+        Of `fit_manifold`.
+    splits : fewfold.pipeline.stage_files.Splits
+    graph : NeighborGraph, optional
+    cells, **options
+        Of `MultiManifoldClassifier`: what a partition depends on beyond the shape.
+    """
+    X = features.X
+    X = X if not isinstance(X, np.ndarray) else np.asarray(X, np.float64)
+    shape, settings = shape_from_arrays(arrays), PartitionSettings(**options)
+    seen = set()
+    for trial, budget, seed in splits.draws():
+        labelled = np.isin(np.arange(X.shape[0]), splits.order[trial, :budget])
+        key = draw_key(labelled)
+        if not budget or key in seen:
+            continue
+        seen.add(key)
+        found = partition(
+            X,
+            labelled,
+            settings,
+            shape=shape,
+            graph=None if graph is None else graph.W,
+            random_state=seed,
+        )
+        _write(out, key, found, cells)
+        out.add(f"{key}.row_part", decision_sets(found, X, cells))
+        if features.X_new is not None:
+            out.add(f"{key}.row_part_new", decision_sets(found, features.X_new, cells))
+
+
+def draw_key(labelled: np.ndarray) -> str:
+    """Return the name of a draw: a digest of which rows have a label."""
+    return hashlib.sha256(np.packbits(labelled).tobytes()).hexdigest()[:16]
+
+
+def _write(out, key, found, cells):
+    for name in _ARRAYS:
+        if getattr(found, name) is not None:
+            out.add(f"{key}.{name}", getattr(found, name))
+    bounds = found.bounds
+    numbers = [bounds.n_parts, bounds.min_labelled, bounds.min_unlabelled, found.labelled.sum()]
+    out.add(f"{key}.bounds", np.array([*numbers, CELLS.index(cells)], np.int64))
+    out.add(f"{key}.scores", np.array([found.ratio_cut, found.agreement]))
+    out.add(f"{key}.own_part", labelled_sets(found, cells))
+    out.add(f"{key}.notes", list(bounds.notes))
+
+
+def stored_partition(manifold, labelled: np.ndarray, cells: str):
+    """Return a draw's partition, and the parts of labeled and of all rows, from a stage's file.
+
+    Parameters
+    ----------
+    manifold : fewfold.methods.base.ManifoldModel
+    labelled : bool array of shape (n,)
+    cells : str
+
+    Returns
+    -------
+    Partition, own, parts
+        None where the file does not hold this draw with these cells.
+    """
+    points, key = manifold.points or {}, draw_key(labelled)
+    if f"{key}.bounds" not in points:
+        return None
+    n_parts, low, high, n_own, kind = (int(v) for v in points[f"{key}.bounds"])
+    if CELLS[kind % len(CELLS)] != cells:
+        return None
+    values = {name: points.get(f"{key}.{name}") for name in _ARRAYS}
+    own, parts = points[f"{key}.own_part"], points[f"{key}.row_part"]
+    fits = max(own.max(), parts.max(), values["part"].max()) < n_parts and kind < len(CELLS)
+    if not fits or len(parts) != len(labelled) or values["kept"].max() >= len(labelled):
+        raise InputError("The partition stored for this draw is of other rows. Run again.")
+    ratio_cut, agreement = (float(v) for v in points[f"{key}.scores"])
+    found = Partition(
+        **values,
+        labelled=np.arange(len(values["kept"])) < n_own,
+        covariances=None,
+        bounds=Bounds(n_parts, low, high, tuple(points[f"{key}.notes"])),
+        ratio_cut=ratio_cut,
+        agreement=agreement,
+        projection=Projection(manifold.arrays.get("mean"), manifold.arrays.get("axes")),
+    )
+    return found, own, parts
+
+
+def stored_new_parts(points: dict | None, key: str):
+    """Return the parts of the new rows for a draw; None where they are not stored."""
+    return None if points is None else points.get(f"{key}.row_part")
