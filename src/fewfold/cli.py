@@ -152,8 +152,8 @@ def label(
         str | None, typer.Option(help="Candidates, with commas; see docs/label.md.")
     ] = None,
     priors: Annotated[
-        str, typer.Option(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
-    ] = "labels",
+        str | None, typer.Option(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Answer without comparing: no error is stated.")
     ] = False,

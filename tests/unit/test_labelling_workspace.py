@@ -36,7 +36,7 @@ def test_the_graph_of_images_is_the_one_diffusion_would_build(side):
 
 def test_tables_have_no_graph_of_images():
     config = config_of(replace(intake(), image_shape=None))
-    assert list(config["graphs"]) == ["rows"] and "batches" not in config["label"]
+    assert list(config["graphs"]) == ["near", "rows"] and "batches" not in config["label"]
     assert "image_diffusion" not in config["label"]["members"]
 
 

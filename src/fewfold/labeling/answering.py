@@ -10,15 +10,21 @@ from fewfold.labeling import estimates, warnings_
 from fewfold.labeling.calibration import calibration_error
 from fewfold.labeling.examining import Task
 from fewfold.labeling.intervals import cv_plus
-from fewfold.labeling.priors import class_shares
-from fewfold.labeling.weighing import calibrated, cross_fitted, unweighed, weigh
+from fewfold.labeling.priors import (
+    SURELY_EQUAL,
+    chance_of_equal_classes,
+    class_shares,
+    factors_for_shares,
+    with_factors,
+)
+from fewfold.labeling.weighing import calibrated, cross_fitted, unweighed, weigh, weights_before
 
 COVERED = 0.9  # share of rows whose number lies within the stated range
 QUICK = "--quick compares nothing"
 FEWEST_JUDGED = 4
 
 
-def answer(members, evidence, task: Task, classes=None, priors="labels"):
+def answer(members, evidence, task: Task, classes=None, priors=None):
     """Combine what the candidates said.
 
     Parameters
@@ -27,8 +33,9 @@ def answer(members, evidence, task: Task, classes=None, priors="labels"):
     evidence : list of Evidence
     task : Task
     classes : list of str or None
-    priors : str or dict
-        See `fewfold.labeling.priors.class_shares`.
+    priors : "labels", "equal", dict or None
+        Sizes of the classes among all rows; None: equal where the labels leave no doubt of it,
+        and of any size otherwise.
 
     Returns
     -------
@@ -63,22 +70,27 @@ def _no_member(members, evidence, task):
 
 
 def _classes(members, evidence, task, classes, priors):
-    codes = task.targets.astype(np.int64)
-    counts = np.bincount(codes, minlength=task.n_classes)
-    learned, wanted = counts / counts.sum(), None
-    if priors != "labels":
-        wanted = class_shares(priors, codes, classes)
+    codes, k = task.targets.astype(np.int64), task.n_classes
+    counts = np.bincount(codes, minlength=k)
+    asked = None if priors in (None, "labels") else class_shares(priors, codes, classes)
+    even = {"equal": 1.0, "labels": 0.0}.get(priors) if isinstance(priors, str) else None
+    even = chance_of_equal_classes(codes, k) if even is None else even
+    first = weights_before(members, len(codes), explained=task.explained, even=even)
+    answers = [e.answer for e in evidence]
     comparison, warnings, quality = {"estimate": None, "table": []}, [], None
+    held_out = said = None
     if not len(task.fold):
-        part = unweighed(members)
+        part = unweighed(members, first)
         comparison["reason"] = QUICK if task.n_folds == 0 else "there is one label only"
-        part = replace(part, learned=learned, wanted=wanted)
     else:
         held_out = np.array([e.held_out for e in evidence])
-        part = replace(weigh(members, held_out, codes, True), learned=learned, wanted=wanted)
-        said = cross_fitted(members, held_out, codes, task.fold, True)
-        if wanted is not None:
-            said = replace(part, weights=np.ones(1), exponents=np.ones(1)).proba([said])
+        part = weigh(members, held_out, codes, first, True)
+        said = cross_fitted(members, held_out, codes, first, task.fold, True)
+    shares = np.full(k, 1 / k) if asked is None and even >= SURELY_EQUAL else asked
+    if shares is not None:
+        part = replace(part, factors=factors_for_shares(part.proba(answers), shares))
+    if said is not None:
+        said = said if part.factors is None else with_factors(said, part.factors)
         # A class whose only label is held out cannot be answered by anyone.
         judged = counts[codes] > 1
         if judged.sum() < FEWEST_JUDGED:
@@ -86,14 +98,14 @@ def _classes(members, evidence, task, classes, priors):
         else:
             fitted, sure = calibrated(part, said[judged], codes[judged])
             part = replace(part, calibration=fitted)
-            comparison |= _compared(members, evidence, task, said, judged, wanted, classes)
+            comparison |= _compared(members, evidence, task, said, judged, asked, classes)
             right = said.argmax(axis=1) == codes
             quality = {
                 "before": calibration_error(said[judged].max(axis=1), right[judged]),
                 "after": calibration_error(sure, right[judged]),
             }
             warnings = _suspected(part, members, held_out, said, judged, task, classes)
-    proba = part.proba([e.answer for e in evidence])
+    proba = part.proba(answers)
     decided = part.decide(proba)
     given = task.y >= 0
     arrays = {
@@ -121,11 +133,11 @@ def _second(proba, y, decided):
     return np.where(given, other, decided["second"])
 
 
-def _compared(members, evidence, task, said, judged, wanted, classes):
+def _compared(members, evidence, task, said, judged, asked, classes):
     """Return the table of candidates, the expected error, the trivial one, the confusions."""
     codes = task.targets.astype(np.int64)
     counts = np.bincount(codes, minlength=task.n_classes)
-    weights = np.ones(len(codes)) if wanted is None else wanted[codes] / counts[codes]
+    weights = np.ones(len(codes)) if asked is None else asked[codes] / counts[codes]
     codes, weights, said = codes[judged], weights[judged], said[judged].argmax(axis=1)
     wrong = said != codes
     trivial = estimates.trivial_classes(codes, weights, classes)
@@ -178,16 +190,16 @@ def _values(members, evidence, task, classes, priors):
     low = 0.0 if len(y) and y.min() >= 0 else None
     comparison = {"estimate": None, "table": []}
     answers = [e.answer for e in evidence]
-    n = task.X.shape[0]
+    n, first = task.X.shape[0], weights_before(members, len(y), explained=task.explained)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     if not len(task.fold):
-        part = replace(unweighed(members), low=low)
+        part = replace(unweighed(members, first), low=low)
         comparison["reason"] = QUICK if task.n_folds == 0 else "there is one label only"
     else:
         by_fold = np.array([e.held_out for e in evidence])
         held_out = by_fold[:, task.fold, rows]
-        part = replace(weigh(members, held_out, y, False), low=low)
-        said = cross_fitted(members, held_out, y, task.fold, False)
+        part = replace(weigh(members, held_out, y, first, False), low=low)
+        said = cross_fitted(members, held_out, y, first, task.fold, False)
         said = said if low is None else np.maximum(said, low)
         combined = np.array([part.values(one) for one in by_fold.transpose(1, 0, 2)])
         lower, upper = cv_plus(combined, task.fold, (rows, y), coverage=COVERED, low=low)

@@ -27,7 +27,7 @@ def label(
     task="auto",
     classes=None,
     methods=None,
-    priors="labels",
+    priors=None,
     quick=False,
     image_shape=None,
     images=True,
@@ -60,9 +60,10 @@ def label(
         Use no labels and put the rows into this many groups.
     methods : sequence of str, optional
         The candidates, or methods for all candidates of these (docs/label.md).
-    priors : str or dict
+    priors : str or dict, optional
         Class shares among all rows: "labels" (as the labels have them), "equal", or a share for
-        each class, as a dict or as "a=0.8,b=0.2".
+        each class, as a dict or as "a=0.8,b=0.2". By default equal where the labels leave no
+        doubt of it.
     quick : bool
         Answer by a few candidates without holding labels out: no error is stated.
     image_shape : (height, width), optional
@@ -105,7 +106,7 @@ def label(
     )  # fmt: skip
     if isinstance(priors, str):
         priors = parse_priors(priors)
-    if intake.task == "classification":
+    if intake.task == "classification" and priors is not None:
         class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
     echo(f"{path.name}:")
     for sentence in intake.sentences:

@@ -39,6 +39,8 @@ class Task:
     image_shape : tuple or None
     n_folds : int
         0: nothing is held out.
+    explained : float or None
+        See `fewfold.labeling.first_weights.explained_by_neighbors`.
     """
 
     X: Any
@@ -50,6 +52,7 @@ class Task:
     prepared: dict = field(default_factory=dict)
     image_shape: tuple | None = None
     n_folds: int = N_FOLDS
+    explained: float | None = None
 
     def __post_init__(self):
         self.rows = np.flatnonzero(known_mask(self.y))

@@ -92,9 +92,8 @@ def save_model(path, combination: Combination, members, states, *, task, classes
         out.note("far", far)
         if classes is not None:
             out.add("classes", [str(c) for c in classes])
-        for key in ("learned", "wanted"):
-            shares = getattr(combination, key)
-            out.note(key, None if shares is None else [float(s) for s in shares])
+        factors = combination.factors
+        out.note("factors", None if factors is None else [float(f) for f in factors])
         for key, value in table_notes.items():
             out.note(key, value)
         out.note("task", task)
@@ -157,17 +156,13 @@ class Model:
         check_is_model(path)
         with artifacts.read(path, MODEL_FILE, remedy=REMEDY) as file:
             found, members, reference = read_model(file)
-        shares = {
-            key: None if found[key] is None else np.array(found[key])
-            for key in ("learned", "wanted")
-        }
         listed = found["members"]
         combination = Combination(
             weights=np.array([m["weight"] for m in listed], dtype=float),
             exponents=np.array([m["exponent"] for m in listed], dtype=float),
             calibration=tuple(found["calibration"]),
             low=found["low"],
-            **shares,
+            factors=None if found["factors"] is None else np.array(found["factors"]),
         )
         names = ("task", "columns", "n_features")
         return cls(path, members, combination, reference, found.get("classes"), found=found,

@@ -87,13 +87,11 @@ MEMBER = record(
         "notes": mapping(anything),
     }
 )
-_SHARES = optional(list_of(number(0, 1), 1, 100_000))
 _NOTES = {
     "members": list_of(MEMBER, 1, 1000),
     "reference": number(0, 10**6, whole=True),
     "far": number(0, 1e300),
-    "learned": _SHARES,
-    "wanted": _SHARES,
+    "factors": optional(list_of(number(0, 1e6), 1, 100_000)),
     "task": text(("classification", "regression", "clustering")),
     "calibration": list_of(number(-1e3, 1e3), 2, 2),
     "low": optional(FINITE),
@@ -172,12 +170,10 @@ def _agreements(found, pool):
         shape = found["image_shape"]
         yield math.prod(shape) != d, f"image_shape is {shape}, rows have {d} features"
     k = len(found.get("classes", ()))
-    for key in ("learned", "wanted"):
-        shares = found[key]
-        if shares is not None:
-            yield len(shares) != k, f"{key} has {len(shares)} shares, there are {k} classes"
-            yield not 0.99 < sum(shares) < 1.01, f"{key} does not sum to 1"
-    yield found["wanted"] is not None and found["learned"] is None, "wanted needs learned"
+    if found["factors"] is not None:
+        count = len(found["factors"])
+        yield count != k, f"factors has {count} entries, there are {k} classes"
+        yield not any(found["factors"]), "all its factors are 0"
     total = sum(m["weight"] for m in found["members"])
     yield not 0.99 < total < 1.01, f"the weights of its members sum to {total:g}, not 1"
 

@@ -9,6 +9,7 @@ import numpy as np
 from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph
 from fewfold.graph.neighbors import Neighbors
 from fewfold.labeling.examining import Task, prepare
+from fewfold.labeling.first_weights import explained_by_neighbors
 from fewfold.methods.members import named_members
 from fewfold.pipeline.artifacts import read, writing
 from fewfold.pipeline.graph_files import read_graph
@@ -20,12 +21,13 @@ _GRAPH_ARRAYS = ("W", "indices", "distances", "scales", "component", "isolated")
 
 @dataclass(frozen=True)
 class Prepared:
-    """Graphs by name, arrays by member, and the places of some rows in the plane."""
+    """Graphs by name, arrays by member, some rows in the plane, and how alike neighbors are."""
 
     graphs: dict
     shared: dict
     shown: np.ndarray
     positions: np.ndarray
+    explained: float | None
 
 
 def write_prepared(path, features, graph_files: dict, *, members, task, graphs: dict, seed: int):
@@ -64,6 +66,8 @@ def write_prepared(path, features, graph_files: dict, *, members, task, graphs: 
                 out.add(f"shared{number}.{key}", np.asarray(value))
         out.note("shared", names)
         out.note("graphs", sorted(graphs))
+        is_sparse = hasattr(data.X, "tocsr")
+        out.note("explained", None if is_sparse else explained_by_neighbors(data.X, seed=seed))
         out.add("shown", shown)
         out.add("positions", positions)
 
@@ -95,11 +99,12 @@ def read_prepared(path, graph_files: dict, n_rows: int) -> Prepared:
             for member, (number, keys) in file.note("shared").items()
         }
         shown, positions = file["shown"], file["positions"]
+        explained = file.note("explained")
         file.check_rows("shown", shown, n_rows)
         for name, graph in graphs.items():
             if graph.W.shape[0] != n_rows:
                 file.fail(f"holds a graph {name!r} of {graph.W.shape[0]} rows, not {n_rows}")
-    return Prepared(graphs, shared, shown, positions)
+    return Prepared(graphs, shared, shown, positions, explained)
 
 
 def _read_graph(file, name):

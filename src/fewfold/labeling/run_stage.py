@@ -36,6 +36,7 @@ def read_task(files: dict, *, seed: int, quick: bool = False) -> tuple[Task, obj
         prepared.shared,
         data.image_shape,
         0 if quick else N_FOLDS,
+        prepared.explained,
     )
     return task, truth
 
@@ -48,7 +49,7 @@ def examine_some(files: dict, path, *, members, seed, quick=False) -> None:
 
 
 def label_rows(files: dict, answer_path, model_path, *, members, seed, quick=False,
-               priors="labels", n_clusters=None) -> None:  # fmt: skip
+               priors=None, n_clusters=None) -> None:  # fmt: skip
     """Combine the candidates, label all rows, and write the answer and the model file.
 
     Parameters
@@ -61,7 +62,7 @@ def label_rows(files: dict, answer_path, model_path, *, members, seed, quick=Fal
     seed : int
     quick : bool
         Hold nothing out.
-    priors : str or dict
+    priors : "labels", "equal", dict or None
     n_clusters : int, optional
         Put the rows into groups instead.
     """

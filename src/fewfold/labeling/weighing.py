@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewfold.labeling.calibration import calibrate, fit_calibration
+from fewfold.labeling.first_weights import first_weights
 from fewfold.labeling.intervals import regression_weights
-from fewfold.methods.members import first_weights
-from fewfold.labeling.priors import change_shares
 from fewfold.labeling.stacking import Stack, fit_stack
 
 LEAST_WEIGHT = 0.005  # candidates below it are left out
@@ -23,8 +22,8 @@ class Combination:
     Attributes
     ----------
     weights, exponents : ndarray of shape (n_members,)
-    learned, wanted : ndarray of shape (k,) or None
-        Class shares among the labels, and those asked for by ``--priors``, if others.
+    factors : ndarray of shape (k,) or None
+        Of the classes, where they are brought to given shares.
     calibration : (slope, shift)
     low : float or None
         Smallest value of numbers.
@@ -32,17 +31,13 @@ class Combination:
 
     weights: np.ndarray
     exponents: np.ndarray
-    learned: np.ndarray | None = None
-    wanted: np.ndarray | None = None
+    factors: np.ndarray | None = None
     calibration: tuple = (1.0, 0.0)
     low: float | None = None
 
     def proba(self, answers) -> np.ndarray:
         """Return class probabilities from those of the members, (n, k)."""
-        found = Stack(self.weights, self.exponents, None, None).combine(answers)
-        if self.wanted is not None:
-            found = change_shares(found, self.learned, self.wanted)
-        return found
+        return Stack(self.weights, self.exponents, None, None, self.factors).combine(answers)
 
     def decide(self, proba) -> dict[str, np.ndarray]:
         """Return label, calibrated confidence and second label of each row."""
@@ -60,7 +55,13 @@ class Combination:
         return found if self.low is None else np.maximum(found, self.low)
 
 
-def weigh(members, held_out, targets, is_classes: bool) -> Combination:
+def weights_before(members, n_labels, *, explained=None, even=None) -> np.ndarray:
+    """Return the weights of members before any label is held out; see `first_weights`."""
+    families, shares = [m.family for m in members], [m.class_shares for m in members]
+    return first_weights(families, shares, n_labels, explained=explained, even=even)
+
+
+def weigh(members, held_out, targets, first, is_classes: bool) -> Combination:
     """Learn the weights from what candidates said of held-out labels.
 
     Parameters
@@ -68,9 +69,10 @@ def weigh(members, held_out, targets, is_classes: bool) -> Combination:
     members : list of Member
     held_out : ndarray of shape (n_members, m, k), or (n_members, m) for numbers
     targets : ndarray of shape (m,)
+    first : ndarray of shape (n_members,)
+        From `weights_before`.
     is_classes : bool
     """
-    first = np.array(first_weights(members))
     if not is_classes:
         weights = regression_weights(held_out, targets, first)
         weights = np.where(weights < LEAST_WEIGHT, 0, weights)
@@ -92,16 +94,15 @@ def _clearly_better(new, old, codes):
     return gain.mean() > STANDARD_ERRORS * gain.std(ddof=1) / np.sqrt(len(gain))
 
 
-def unweighed(members) -> Combination:
-    """Return the first weights: where nothing was held out."""
-    first = np.array(first_weights(members))
+def unweighed(members, first) -> Combination:
+    """Return the first weights, or a trusted candidate alone: where nothing was held out."""
     for place, member in enumerate(members):
         if member.trusted:
             first = np.eye(len(members))[place]
-    return Combination(first, np.ones(len(members)))
+    return Combination(np.asarray(first), np.ones(len(members)))
 
 
-def cross_fitted(members, held_out, targets, fold, is_classes: bool) -> np.ndarray:
+def cross_fitted(members, held_out, targets, first, fold, is_classes: bool) -> np.ndarray:
     """Return the combined answer to each label, with weights that never saw its fold.
 
     The weights are the only thing that is fitted to held-out answers; without this the error
@@ -109,7 +110,7 @@ def cross_fitted(members, held_out, targets, fold, is_classes: bool) -> np.ndarr
 
     Parameters
     ----------
-    members, held_out, targets, is_classes : see `weigh`
+    members, held_out, targets, first, is_classes : see `weigh`
     fold : int ndarray of shape (m,)
 
     Returns
@@ -119,8 +120,7 @@ def cross_fitted(members, held_out, targets, fold, is_classes: bool) -> np.ndarr
     found = np.zeros_like(held_out[0])
     for held in range(fold.max() + 1):
         out = fold == held
-        # A class that only this fold has would change the columns; its labels stay as they are.
-        part = weigh(members, held_out[:, ~out], targets[~out], is_classes)
+        part = weigh(members, held_out[:, ~out], targets[~out], first, is_classes)
         answers = held_out[:, out]
         found[out] = part.proba(answers) if is_classes else part.values(answers)
     return found

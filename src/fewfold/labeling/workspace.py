@@ -12,12 +12,18 @@ from fewfold.exceptions import ArtifactError
 from fewfold.graph.build import GraphSettings
 from fewfold.labeling.intake import Intake
 from fewfold.labeling.sizes import MANY_ROWS
-from fewfold.methods.members import IMAGES_GRAPH, ROWS_GRAPH, DataShape, members_for
+from fewfold.methods.members import (
+    IMAGES_GRAPH,
+    NEAR_GRAPH,
+    ROWS_GRAPH,
+    DataShape,
+    members_for,
+)
 from fewfold.pipeline import artifacts
 from fewfold.pipeline.layout import FEATURES, LABEL_COMMAND, LABELS, TABLE
 
 NAME = "table"  # of the dataset in the config: no published one may have it
-N_NEIGHBORS = 10
+N_NEIGHBORS, FEW_NEIGHBORS = 10, 5
 BATCH_ROWS = 5000  # from here on candidates are examined by jobs of their own
 
 
@@ -36,16 +42,15 @@ def choose_members(intake: Intake, asked=None, *, quick: bool = False) -> list:
 
 
 def graph_settings(name: str, n_rows: int, image_shape, is_sparse: bool) -> dict:
-    """Return the settings of one of the two graphs: of rows, and of images."""
+    """Return the settings of one of the three graphs that candidates name."""
     if name == IMAGES_GRAPH:
         from fewfold.methods.diffusion.estimator import image_graph_settings
 
         found = image_graph_settings(image_shape).to_dict()
     else:
         method = "approximate" if n_rows > MANY_ROWS and not is_sparse else "exact"
-        found = GraphSettings(
-            n_neighbors=N_NEIGHBORS, symmetrize="mean", method=method
-        ).to_dict()  # fmt: skip
+        count = FEW_NEIGHBORS if name == NEAR_GRAPH else N_NEIGHBORS
+        found = GraphSettings(n_neighbors=count, symmetrize="mean", method=method).to_dict()
     for key in ("n_neighbors", "candidates"):
         if found.get(key) is not None:
             found[key] = max(1, min(found[key], n_rows - 1))

@@ -79,9 +79,6 @@ class Needs:
         return tuple(section for section, wish in wishes.items() if wish == "may")
 
 
-ROWS = ("dense", "sparse", "any", "images")
-
-
 @dataclass(frozen=True)
 class Candidate:
     """One setting of a method that ``fewfold label`` considers, and when.
@@ -99,9 +96,11 @@ class Candidate:
     tasks : tuple of str or None
         By default the method's.
     rows : {"dense", "sparse", "any", "images"}
-        The rows it is for; "images": only if rows are images (or series), on their graph.
-    emphasis : float
-        First weight of its family, where the largest of the family counts.
+        The rows it is for; "images": only if rows are images (or series).
+    graph : str
+        Which graph it works on, if on one: "rows" (10 neighbors), "near" (5) or "images".
+    class_shares : {"labels", "equal"} or None
+        What it assumes of the sizes of the classes, if anything.
     max_rows, max_labels : int or None
         Not considered for more.
     prepared_like : str or None
@@ -119,7 +118,8 @@ class Candidate:
     settings: dict = field(default_factory=dict)
     tasks: tuple[str, ...] | None = None
     rows: str = "dense"
-    emphasis: float = 1.0
+    graph: str = "rows"
+    class_shares: str | None = None
     max_rows: int | None = None
     max_labels: int | None = None
     prepared_like: str | None = None

@@ -10,7 +10,7 @@ from fewfold.exceptions import InputError
 from fewfold.methods.base import Candidate, Method
 from fewfold.methods.registry import methods
 
-ROWS_GRAPH, IMAGES_GRAPH = "rows", "images"
+ROWS_GRAPH, NEAR_GRAPH, IMAGES_GRAPH = "rows", "near", "images"
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Member:
     name, family : str
     method : Method
     settings : dict
-    graph : {"rows", "images"} or None
+    graph : {"rows", "near", "images"} or None
         The graph that it works on.
-    emphasis : float
-        First weight of its family.
+    class_shares : {"labels", "equal"} or None
+        What it assumes of the sizes of the classes.
     prepared_like : str or None
     trusted : bool
     """
@@ -35,7 +35,7 @@ class Member:
     method: Method
     settings: dict = field(default_factory=dict)
     graph: str | None = None
-    emphasis: float = 1.0
+    class_shares: str | None = None
     prepared_like: str | None = None
     trusted: bool = False
 
@@ -75,25 +75,21 @@ def all_members(task: str) -> dict[str, tuple[Member, Candidate]]:
 def _fits_alone(method):
     """Whether an estimator takes rows and labels, and computes what it lacks itself."""
     needs = method.needs
-    if needs.kernel == "must" or needs.groups or needs.copies or method.clusters:
+    if needs.kernel == "must" or (needs.groups and method.oracle is None):
         return False
     return isclass(method.load())
 
 
 def _member(method, candidate):
     name = candidate.name or method.name
-    graph = None
-    if candidate.rows == "images":
-        graph = IMAGES_GRAPH
-    elif method.needs.graph != "no" or method.needs.manifold:
-        graph = ROWS_GRAPH
+    uses_graph = method.needs.graph != "no" or method.needs.manifold
     return Member(
         name=name,
         family=candidate.family or name,
         method=method,
         settings=dict(candidate.settings),
-        graph=graph,
-        emphasis=candidate.emphasis,
+        graph=candidate.graph if uses_graph else None,
+        class_shares=candidate.class_shares,
         prepared_like=candidate.prepared_like,
         trusted=candidate.trusted,
     )
@@ -124,13 +120,11 @@ def members_for(shape: DataShape, asked=None, *, quick: bool = False) -> list[Me
     known = all_members(shape.task)
     if asked:
         return _asked_for(known, shape, asked)
-    found = [
+    return [
         member
         for member, candidate in known.values()
         if _suits(candidate, shape) and (candidate.quick or not quick)
     ]
-    # First what is safest without evidence; ties of all kinds go to the first.
-    return sorted(found, key=lambda m: -m.emphasis)
 
 
 def _suits(candidate, shape):
@@ -170,12 +164,3 @@ def _asked_for(known, shape, asked):
 def named_members(task: str, names) -> list[Member]:
     """Return members by their names, as the config of a run lists them."""
     return _asked_for(all_members(task), DataShape(task, 0, 0, has_images=True), names)
-
-
-def first_weights(members) -> list[float]:
-    """Return weights without evidence: shared by families, each as large as its emphasis."""
-    families = [m.family for m in members]
-    most = {f: max(m.emphasis for m in members if m.family == f) for f in set(families)}
-    weights = [most[f] / families.count(f) for f in families]
-    return [w / sum(weights) for w in weights]
-

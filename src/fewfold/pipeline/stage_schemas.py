@@ -467,9 +467,10 @@ SCHEMAS = {
         },
         ("shown", "positions"),
         notes={
+            "explained": optional(_SHARE),
             "graphs": list_of(text(), longest=100),
             "shared": mapping(list_of(either(_COUNT, _TEXTS), 2, 2)),
-            **{f"graph {name}": optional(_GRAPH_NOTE) for name in ("rows", "images")},
+            **{f"graph {name}": optional(_GRAPH_NOTE) for name in ("rows", "near", "images")},
         },
         agree=_prepared_agrees,
     ),

@@ -12,10 +12,11 @@ from fewfold.methods.parameters import (
 )
 
 
-def _plain(name, why, settings, quick=False):
-    return Candidate(
-        why, name=name, family="diffusion", settings=settings, rows="any", quick=quick
-    )
+_SHORT_WAYS = {"method": "spreading", "alpha": 0.95, "priors": "estimated"}
+
+
+def _plain(name, why, settings, **more):
+    return Candidate(why, name=name, family="diffusion", settings=settings, rows="any", **more)
 
 
 RECORDS = (
@@ -47,16 +48,19 @@ RECORDS = (
         ),
         candidates=(
             _plain("diffusion", "Labels diffused over the graph, with the labels' class shares.",
-                   {"priors": "estimated"}, quick=True),
+                   {"priors": "estimated"}, class_shares="labels", quick=True),
             _plain("diffusion_equal", "The same, with classes of equal size.",
-                   {"priors": "uniform"}),
+                   {"priors": "uniform"}, class_shares="equal"),
             _plain("diffusion_free", "The same, with classes of any size.", {}),
+            _plain("spreading", "Labels that travel short ways.", _SHORT_WAYS,
+                   class_shares="labels", graph="near"),
             Candidate(
                 "Images (or series) that differ by small deformations, from few labels.",
                 name="image_diffusion",
                 family="images",
                 settings={"sources": "classes"},
                 rows="images",
+                graph="images",
                 trusted=True,
                 quick=True,
             ),
@@ -67,6 +71,7 @@ RECORDS = (
                 # Short ways: with up to 100 labels better than the default of 0.995.
                 settings={"method": "spreading", "alpha": 0.9},
                 rows="images",
+                graph="images",
             ),
         ),  # fmt: skip
     ),

@@ -13,10 +13,13 @@ _WHY = {
 
 def _both(name, features, family):
     settings = {"features": features}
-    yield Candidate(_WHY[features], name=name, family=family, settings=settings, **_LIMITS)
+    yield Candidate(
+        _WHY[features], name=name, family=family, settings=settings, class_shares="labels",
+        **_LIMITS,
+    )  # fmt: skip
     yield Candidate(
         _WHY[features], name=f"{name}_equal", family=family,
-        settings={**settings, "priors": "equal"}, prepared_like=name, **_LIMITS,
+        settings={**settings, "priors": "equal"}, prepared_like=name, class_shares="equal", **_LIMITS,
     )  # fmt: skip
 
 

@@ -3,9 +3,6 @@
 from fewfold.methods.base import BOTH_TASKS, REGRESSION, Candidate, Method
 from fewfold.methods.parameters import Parameter, count, one_of
 
-# Trees need no scale, no metric and no smoothness: the safest without evidence.
-_TREES = {"family": "trees", "emphasis": 3.0}
-
 RECORDS = (
     Method(
         name="trees",
@@ -25,15 +22,15 @@ RECORDS = (
         candidates=(
             Candidate(
                 "Columns of different units, thresholds and interactions.", name="extra_trees",
-                settings={"ensemble": "extra"}, quick=True, **_TREES,
+                settings={"ensemble": "extra"}, quick=True, family="trees",
             ),
             Candidate(
                 "The same, from samples of the labels.", name="forest",
-                settings={"ensemble": "forest"}, **_TREES,
+                settings={"ensemble": "forest"}, family="trees",
             ),
             Candidate(
                 "Sums of small steps.", name="boosting", settings={"ensemble": "boosting"},
-                tasks=(REGRESSION,), **_TREES,
+                tasks=(REGRESSION,), family="trees",
             ),
         ),  # fmt: skip
     ),
