@@ -14,7 +14,7 @@ from fewfold.pipeline.stage_files import Features, Labels
 
 HOSTILE = "</script><b>x</b>"
 CLASSES = ["rose", HOSTILE, "百合"]
-TABLE = {"columns": None, "target": "species", "id_name": "row"}
+TABLE = {"columns": None, "preparation": None, "target": "species", "id_name": "row"}
 
 
 def rows(n=300, labelled=30, seed=0):

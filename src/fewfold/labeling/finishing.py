@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from fewfold.exceptions import ArtifactError
 from fewfold.labeling import warnings_
@@ -45,7 +46,7 @@ class Material:
             notes = {key: file.note(key) for key in keys}
         with read(files["table"], layout.LABEL_COMMAND, schema=LABEL_TABLE) as file:
             ids = file.get("ids")
-            keys = ("id_name", "columns", "sentences", "target", "file", "warnings")
+            keys = ("id_name", "columns", "preparation", "sentences", "target", "file", "warnings")
             table = {key: file.note(key) for key in keys}
         features, truth = read_features(files["features"]), read_labels(files["labels"])
         prepared = read_prepared(files["prepared"], files.get("graphs", {}), features.X.shape[0])
@@ -144,12 +145,32 @@ def advise(material: Material, finished: Finished) -> pd.DataFrame:
     table = finished.table.iloc[rows].drop(columns=["was_labeled"]).copy()
     table.insert(0, "row_number", rows + 1)
     table = table.rename(columns={"label": "label_now"})
-    columns = material.table["columns"]
-    if columns is not None and material.features.image_shape is None:
-        X = material.features.X[rows]
+    if material.features.image_shape is None:
         names = material.features.feature_names or []
-        for j, name in enumerate(names[:20]):
-            if name in {c["name"] for c in columns if c["kind"] == "number"}:
-                c = next(c for c in columns if c["name"] == name)
-                table[name] = np.round(X[:, j] / c["factor"] + c["offset"], 6)
+        values = original_numbers(material, rows)
+        for name in [n for n in names[:20] if n in values]:
+            table[name] = np.round(values[name], 6)
     return table
+
+
+def original_numbers(material: Material, rows) -> dict[str, np.ndarray]:
+    """Return the numbers of some rows as they are in the file, by column."""
+    X, names = material.features.X, material.features.feature_names
+    if material.table["columns"] is None or names is None:
+        return {}
+    place = {name: j for j, name in enumerate(names)}
+    plan, found = material.table["preparation"], {}
+    if plan is None:
+        for c in material.table["columns"]:
+            if c["kind"] == "number" and c["name"] in place:
+                values = np.asarray(X[rows, place[c["name"]]], dtype=float)
+                found[c["name"]] = values / c["factor"] + c["offset"]
+        return found
+    for c in plan["columns"]:
+        if c["type"] == "number" and c["name"] in place:
+            values = X[rows, place[c["name"]]] * c["scale"] + c["mean"]
+            if c.get("quantiles"):  # scores of ranks
+                ranks = norm.cdf(values) * len(c["quantiles"]) - 0.5
+                values = np.interp(ranks, np.arange(len(c["quantiles"])), c["quantiles"])
+            found[c["name"]] = values
+    return found

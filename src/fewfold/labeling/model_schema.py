@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from fewfold.exceptions import FewfoldError
+from fewfold.labeling.preparation import check_plan
 from fewfold.methods.registry import methods
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
@@ -98,6 +99,7 @@ _NOTES = {
     "n_features": number(1, MOST_FEATURES, whole=True),
     "image_shape": optional(list_of(number(1, MOST_FEATURES, whole=True), 1, 3)),
     "columns": optional(list_of(COLUMN, 1, MOST_FEATURES)),
+    "preparation": optional(anything),
     "feature_names": optional(list_of(column_name, 1, MOST_FEATURES)),
     "target": optional(column_name),
     "id_name": optional(column_name),
@@ -123,6 +125,11 @@ def read_model(file) -> tuple[dict, list, object]:
     for key, check in _NOTES.items():
         if (fault := check(found[key], {})) is not None:
             file.fail(f"does not fit: {key} {fault}")
+    if found["preparation"] is not None:
+        try:
+            check_plan(found["preparation"])
+        except FewfoldError as error:
+            file.fail(f"does not fit: {error}")
     if found["task"] != "regression":
         if "classes" not in file:
             file.fail("does not fit: it lacks the names of its classes")
@@ -162,7 +169,14 @@ def _agreements(found, pool):
     fault = _ROWS(pool[found["reference"]], {"d": found["n_features"]})
     yield fault is not None, f"reference {fault}"
     d, columns, names = found["n_features"], found["columns"], found["feature_names"]
-    if columns is not None:
+    if found["preparation"] is not None:
+        yield columns is None, "it prepares columns that it does not name"
+        known = {c["name"] for c in columns or ()}
+        yield not {c["name"] for c in found["preparation"]["columns"]} <= known, (
+            "it prepares other columns than it names")  # fmt: skip
+        count = prepared_width(found["preparation"])
+        yield count != d, f"its columns give {count} features, not {d}"
+    elif columns is not None:
         yield _width(columns) != d, f"its columns give {_width(columns)} features, not {d}"
     if names is not None:
         yield len(names) != d, f"feature_names has {len(names)} entries, not {d}"
@@ -233,6 +247,15 @@ def _check_classes(file, name, model, n_classes):
         fits = fits and whole[0] >= 0 and whole[-1] < n_classes
     if not fits:
         file.fail(f"does not fit: {name} names other classes than the {n_classes} of the file")
+
+
+def prepared_width(plan) -> int:
+    """Features that a plan of preparation gives, see `fewfold.labeling.preparation`."""
+    sizes = {"category": "words", "date": "means", "text": "means"}
+    return sum(
+        1 + (c["missing"] is not None) if c["type"] == "number" else len(c[sizes[c["type"]]])
+        for c in plan["columns"]
+    )
 
 
 def _width(columns) -> int:

@@ -16,6 +16,7 @@ from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
 from fewfold.labeling.model_file import Model
+from fewfold.labeling.preparation import prepare_columns
 from fewfold.labeling.sizes import check_memory
 from fewfold.labeling.words import size_words
 from fewfold.labeling.workspace import as_compared
@@ -62,6 +63,8 @@ def _read_columns(model, file, kind, echo):
     text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
     frame = frames.read_frame(file, text_columns=text)
     X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
+    if model.found["preparation"] is not None:  # the former has checked every column
+        X = prepare_columns(frame, model.found["preparation"])[0].astype(np.float32)
     for column, found in new_categories(frame, model.columns).items():
         echo(
             f"Warning: the column {column!r} has values that the model does not know "

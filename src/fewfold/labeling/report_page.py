@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from fewfold.labeling.finishing import Finished, Material
+from fewfold.labeling.finishing import Finished, Material, original_numbers
 from fewfold.labeling.leave_out import solve_responses
 from fewfold.labeling.warnings_ import OFF
 from fewfold.labeling.words import method_words, model_words, summary_lines, trivial_words
@@ -154,15 +154,14 @@ def row_facts(material: Material, row: int, count: int = 5) -> str:
     """What stands out in a row: its most unusual values, as they are in the file."""
     X, names = material.features.X, material.features.feature_names
     values = X[[row]].toarray()[0] if hasattr(X, "toarray") else np.asarray(X[row])
-    planned = {c["name"]: c for c in material.table["columns"] or () if c["kind"] == "number"}
-    if not planned or names is None:
+    numbers = original_numbers(material, [row])
+    if not numbers or names is None:
         return samples.top_values(values, names, count)
     words = []
     for j in np.argsort(-np.abs(values), kind="stable"):
-        c = planned.get(names[j])
-        if c is not None:
-            words.append(f"{names[j]} = {values[j] / c['factor'] + c['offset']:.4g}")
-        elif values[j] == 1:
+        if names[j] in numbers:
+            words.append(f"{names[j]} = {float(numbers[names[j]][0]):.4g}")
+        elif "=" in str(names[j]) and values[j] > 0:
             words.append(str(names[j]).replace("=", " = ", 1))
         if len(words) == count:
             break

@@ -68,7 +68,7 @@ def label_rows(files: dict, answer_path, model_path, *, members, seed, quick=Fal
     """
     task, truth = read_task(files, seed=seed, quick=quick)
     with read(files["table"], layout.LABEL_COMMAND, schema=LABEL_TABLE) as file:
-        table = {key: file.note(key) for key in ("columns", "target", "id_name")}
+        table = {key: file.note(key) for key in ("columns", "preparation", "target", "id_name")}
     if n_clusters:
         chosen, states, combination, arrays, notes = cluster_answer(task, n_clusters, seed)
     else:

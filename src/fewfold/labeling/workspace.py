@@ -133,6 +133,7 @@ def write_inputs(folder: Path, intake: Intake, notes: dict) -> None:
             out.add("ids", [str(i).replace("\0", " ") for i in intake.ids])
         out.note("id_name", intake.id_name)
         out.note("columns", None if intake.plan is None else intake.plan.columns)
+        out.note("preparation", intake.preparation)
         out.note("sentences", intake.sentences)
         for key, value in notes.items():
             out.note(key, value)

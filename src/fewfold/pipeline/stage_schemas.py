@@ -285,6 +285,7 @@ LABEL_TABLE = StageSchema(
     notes={
         "id_name": words,
         "columns": optional(list_of(has({"name": words, "kind": words}))),
+        "preparation": optional(has({"columns": list_of(has({"name": words, "type": words}))})),
         "sentences": _TEXTS,
         "target": optional(words),
         "file": words,
