@@ -1,4 +1,4 @@
-"""The answer at the top of a labelling run's folder, over nobody else's files."""
+"""The answer at the top of a labeling run's folder, over nobody else's files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUBLISHED = "input/published.json"  # digests of the files that fewfold put ther
 
 @dataclass(frozen=True)
 class Labelled:
-    """What a labelling run made: the table of labels, a summary, and the folder it is in."""
+    """What a labeling run made: the table of labels, a summary, and the folder it is in."""
 
     table: pd.DataFrame
     summary: dict
