@@ -107,7 +107,8 @@ def test_groups_from_eigenvectors(tmp_path):
     path = tmp_path / "model.h5"
     save_model(
         path, combination, members, states, task="clustering", classes=CLASSES, X=X,
-        table_notes={"columns": None, "preparation": None, "feature_names": None, "target": None, "id_name": "row"},
+        table_notes={"columns": None, "preparation": None, "feature_names": None, "target": None,
+                     "id_name": "row"},
     )  # fmt: skip
     said = Model.load(path).predict(X + np.float32(1e-4))
     assert np.mean(said["label"] == arrays["label"]) > 0.95

@@ -6,7 +6,8 @@ from __future__ import annotations
 def method_words(comparison: dict, most: int = 4) -> str:
     """Name the members of the answer, the heaviest first.
 
-    >>> method_words({"members": [{"name": "knn", "weight": 0.3}, {"name": "trees", "weight": 0.7}]})
+    >>> members = [{"name": "knn", "weight": 0.3}, {"name": "trees", "weight": 0.7}]
+    >>> method_words({"members": members})
     'trees (70 %) and knn (30 %)'
     >>> method_words({"members": [{"name": "knn", "weight": 1.0}]})
     'knn'
