@@ -190,6 +190,12 @@ def label(
     methods: Annotated[
         str | None, typer.Option(help="Candidates, with commas; see docs/label.md.")
     ] = None,
+    priors: Annotated[
+        str | None, typer.Option(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Answer without comparing: no error is stated.")
+    ] = False,
     image_shape: Annotated[
         tuple[int, int] | None, typer.Option(help="HEIGHT WIDTH, if the features are pixels.")
     ] = None,
@@ -253,6 +259,8 @@ def label(
         task=task,
         classes=classes,
         methods=methods.split(",") if methods else None,
+        priors=priors,
+        quick=quick,
         image_shape=image_shape,
         images=images,
         ids=ids,

@@ -13,6 +13,7 @@ from fewfold.labeling.completed import Completed
 from fewfold.labeling.exports import extra_files
 from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
+from fewfold.labeling.priors import class_shares, parse_priors
 from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
 from fewfold.pipeline import layout
 from fewfold.system.outputs import check_run_directory, run_directory
@@ -33,6 +34,8 @@ def label(
     task="auto",
     classes=None,
     methods=None,
+    priors=None,
+    quick=False,
     image_shape=None,
     images=True,
     ids=None,
@@ -77,7 +80,13 @@ def label(
     classes : int, optional
         Use no labels and put the rows into this many groups.
     methods : sequence of str, optional
-        The candidates; the first is the default where labels are too few to compare.
+        The candidates, or methods for all candidates of these (docs/label.md).
+    priors : str or dict, optional
+        Class shares among all rows: "labels" (as the labels have them), "equal", or a share for
+        each class, as a dict or as "a=0.8,b=0.2". By default equal where the labels leave no
+        doubt of it.
+    quick : bool
+        Answer by a few candidates without holding labels out: no error is stated.
     image_shape : (height, width), optional
         If the features are pixels, row by row. Square images are recognised without it.
     images : bool
@@ -116,6 +125,10 @@ def label(
         decimal=decimal, delimiter=delimiter, encoding=encoding, scale=scale,
         image_shape=image_shape, images=images, n_clusters=classes, keep_spellings=keep_spellings,
     )  # fmt: skip
+    if isinstance(priors, str):
+        priors = parse_priors(priors)
+    if intake.task == "classification" and priors is not None:
+        class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
     extras = extra_files(Completed(path, target, delimiter, encoding), also, intake.task)
     echo(f"{path.name}:")
     for sentence in intake.sentences:
@@ -128,38 +141,27 @@ def label(
             "classes": classes,
             "abstain": abstain,
             "spreadsheet_safe": bool(spreadsheet_safe),
+            "priors": priors,
+            "quick": bool(quick),
         }
-        prepare(folder, name, path, target, intake, methods, answer, seed, echo)
+        prepare(folder, path, target, intake, methods, answer, seed, echo)
         run(folder, name, stale, cores=cores, profile=profile, echo=echo)
         return publish(folder, name, echo, extras)
 
 
-def prepare(folder, name, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
+def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
     """Write features, labels and the config of the run; ``answer`` says what its tables hold."""
-    image_shape = intake.image_shape
-    n_labels = len(intake.labelled)
-    chosen = workspace.methods_to_compare(
-        intake.task, intake.X.shape[0], n_labels, image_shape, methods
-    )
-    folds, reason = workspace.plan_folds(intake, chosen, seed)
-    if reason is not None:
-        chosen = chosen[:1]
-        if intake.task != "clustering":
-            echo(f"  Methods are not compared: {reason}. {chosen[0]} is used, the default.")
-    else:
-        echo(f"  Comparing {len(chosen)} methods on held-out labels: {', '.join(chosen)}.")
-    settings = {
-        "task": intake.task,
-        "compare": folds is not None and intake.task != "clustering",
-        "reason": reason,
-        "n_folds": None if folds is None else folds.n_folds,
-        **answer,
-    }
-    config = workspace.make_config(
-        name, intake, chosen, folds, image_shape=image_shape, seed=seed, settings=settings
-    )
+    members = workspace.choose_members(intake, methods, quick=answer["quick"])
+    if answer["quick"] and members:
+        echo(f"  Answering by {', '.join(m.name for m in members)}, without a comparison.")
+    elif members:
+        methods_used = list(dict.fromkeys(m.method.name for m in members))
+        echo(f"  Combining {len(members)} candidates, judged on held-out labels: "
+             f"{', '.join(methods_used)}.")  # fmt: skip
+    settings = {"task": intake.task, **answer}
+    config = workspace.make_config(intake, members, seed=seed, settings=settings)
     notes = {"target": target, "file": path.name, "warnings": first_warnings(intake)}
-    workspace.write_inputs(folder, intake, folds, image_shape, notes)
+    workspace.write_inputs(folder, intake, notes)
     workspace.write_config(folder, config)
 
 

@@ -17,6 +17,7 @@ from fewfold.datasets.table.plan import TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
 from fewfold.datasets.targets import Target, encode_target
 from fewfold.exceptions import InputError
+from fewfold.labeling.preparation import plan_columns, prepare_columns
 from fewfold.labeling.sizes import check_memory, check_rows
 from fewfold.labels import known_mask
 from fewfold.linalg.preparation import check_finite
@@ -39,6 +40,8 @@ class Intake:
         None for arrays.
     frame : DataFrame or None
         The table as it was read, for checks on single columns.
+    preparation : dict or None
+        How the columns became features (`fewfold.labeling.preparation`); None: as they are.
     """
 
     X: Any
@@ -52,6 +55,7 @@ class Intake:
     frame: Any = None
     sentences: list = field(default_factory=list)
     image_shape: tuple | None = None
+    preparation: dict | None = None
 
     @property
     def labelled(self) -> np.ndarray:
@@ -106,7 +110,7 @@ def read_input(
     content = read_image_folder(file, request) if is_folder else read_file(file, request)
     if content.plan is None:  # numbers of a table are checked column by column
         check_finite(content.X)
-    X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
+    X, names, preparation = _features(content, chosen["scale"])
     if with_labels:
         found = _labels(content, request.options, keep_spellings)
     else:
@@ -117,14 +121,27 @@ def read_input(
         y=found.y,
         task=found.task,
         classes=found.classes,
-        feature_names=content.feature_names,
+        feature_names=names,
         ids=content.ids,
         id_name=content.id_name,
         plan=content.plan,
         frame=content.frame,
         sentences=[*content.sentences, *_label_sentences(found, target or "label")],
         image_shape=content.image_shape,
+        preparation=preparation,
     )
+
+
+def _features(content: FileContent, scale: str):
+    """Return rows, names of the features, and the plan that made them of a table's columns."""
+    is_table = content.plan is not None and content.frame is not None
+    if is_table and scale == "auto" and content.image_shape is None:
+        plan = plan_columns(content.frame, content.plan.columns)
+        if plan["columns"]:
+            X, names = prepare_columns(content.frame, content.plan.columns, plan)
+            return X.astype(np.float32), names, plan
+    X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
+    return X, content.feature_names, None
 
 
 def _ask_for_target(file: Path) -> None:

@@ -20,8 +20,10 @@ from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
 from fewfold.labeling.given import STDIN, is_frame, stored_input
 from fewfold.labeling.model_file import Model
+from fewfold.labeling.preparation import prepare_columns
 from fewfold.labeling.sizes import check_memory
 from fewfold.labeling.words import size_words
+from fewfold.labeling.workspace import as_compared
 from fewfold.linalg.preparation import check_finite
 from fewfold.pipeline.artifacts import atomic_path
 from fewfold.system.outputs import check_output_file
@@ -30,7 +32,7 @@ from fewfold.system.plain_text import guarded_table
 FAR_SHARE = 0.05  # five times as many far rows as there should be
 
 
-def read_new_rows(model: Model, path):
+def read_new_rows(model: Model, path, echo=lambda text: None):
     """Read new rows as the model's table was read.
 
     Returns
@@ -47,7 +49,7 @@ def read_new_rows(model: Model, path):
     if kind == "cells":
         return _read_cells(model, file)
     if model.columns is not None:
-        return _read_columns(model, file, kind)
+        return _read_columns(model, file, kind, echo)
     if kind != "arrays":
         raise InputError(
             f"{file}: the model was made from an array of {model.n_features} features per row; "
@@ -71,7 +73,7 @@ def _read_folder(model, folder):
     return X, [file.relative_to(folder).as_posix() for file in files], "file"
 
 
-def _read_columns(model, file, kind):
+def _read_columns(model, file, kind, echo):
     """Read a table that has the columns of the model."""
     if kind != "table":
         raise InputError(
@@ -85,19 +87,34 @@ def _read_columns(model, file, kind):
     written = [c["name"] for c in model.columns if is_text and "written" in c]
     frame = frames.read_frame(file, text_columns=[*text, *written])
     X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
+    if model.found["preparation"] is not None:  # the former has checked every column
+        X = prepare_columns(frame, model.columns, model.found["preparation"])[0].astype(np.float32)
+    for column, found in new_categories(frame, model.columns).items():
+        echo(
+            f"Warning: the column {column!r} has values that the model does not know "
+            f"({', '.join(map(repr, found[:5]))}{', ...' if len(found) > 5 else ''}); they count "
+            "as none of the known ones."
+        )
     id_name = model.found["id_name"] or "row"
     ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
     return X, ids, id_name if ids is not None else "row"
 
 
-def _as_prepared(X):
-    """Bring sparse rows to length 1, as `workspace.make_config` asks for."""
-    check_finite(X)
-    if not hasattr(X, "tocsr"):
-        return np.asarray(X, dtype=np.float32)
-    from fewfold.linalg.preparation import unit_rows
+def new_categories(frame, columns) -> dict[str, list]:
+    """Return the values of each column of categories that the model has never seen."""
+    found = {}
+    for c in columns:
+        if c["kind"] == "category":
+            values = pd.unique(frame[c["name"]].dropna().astype(str))
+            if unknown := sorted(set(values) - set(c["categories"]) - {""}):
+                found[c["name"]] = unknown
+    return found
 
-    return unit_rows(X.tocsr())
+
+def _as_prepared(X):
+    """Return rows as the model's were: single precision, sparse ones of length 1."""
+    check_finite(X)
+    return as_compared(X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float32))
 
 
 def _read_cells(model, file):
@@ -160,11 +177,8 @@ def predict(
         check_output_file(out, inputs=[model, path])
     size = Path(model).stat().st_size if Path(model).is_file() else 0
     loaded = Model.load(model)
-    X, ids, id_name = read_new_rows(loaded, path)
-    echo(f"Model: {loaded.method}, {size_words(size)}; {X.shape[0]} new rows.")
-    if loaded.learner == "graph":
-        echo(f"It holds the {loaded.X.shape[0]} rows it was made with: {loaded.method} labels new "
-             "rows from their nearest rows among them.")  # fmt: skip
+    X, ids, id_name = read_new_rows(loaded, path, echo)
+    echo(f"Model: {loaded.method} ({size_words(size)}); {X.shape[0]} new rows.")
     found = loaded.predict(X)
     table = pd.DataFrame({id_name: ids if ids is not None else np.arange(1, X.shape[0] + 1)})
     if loaded.task == "regression":

@@ -1,4 +1,4 @@
-"""The answer at the top of a labelling run's folder, over nobody else's files."""
+"""The answer at the top of a labeling run's folder, over nobody else's files."""
 
 from __future__ import annotations
 
