@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from fewfold.labeling.choosing import Estimate, make_folds
+from fewfold.labeling.voting import VOTE, combine, held_out_vote
 
 from fewfold.datasets import load
 from fewfold.labeling.calibration import calibrate, calibration_error, fit_calibration
-from fewfold.labeling.choosing import Estimate, make_folds
 from fewfold.labeling.results import compare
-from fewfold.labeling.voting import VOTE, combine, held_out_vote
 from fewfold.pipeline.artifacts import read
 
 SINGLE = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "eigenbasis", "atlas"]

@@ -28,7 +28,9 @@ def rows(n=300, labelled=30, seed=0):
 
 
 @cache
-def answered(names=("diffusion", "logistic_1"), n=300, labelled=30, seed=0, n_folds=10, numbers=False):
+def answered(
+    names=("diffusion", "logistic_1"), n=300, labelled=30, seed=0, n_folds=10, numbers=False
+):
     """Examine and combine candidates; returns task, members, evidence and the answer."""
     code, X, y = rows(n, labelled, seed)
     if numbers:

@@ -40,7 +40,9 @@ def test_candidates_follow_the_data():
     assert {"extra_trees", "logistic_1", "low_density", "clusters_2", "diffusion"} <= table
     assert not any("image" in name for name in table) and "knn" not in table
     assert "image_diffusion" in names(300, 30, has_images=True)
-    assert "knn" in names(300, 30, is_sparse=True) and "forest" not in names(300, 30, is_sparse=True)
+    assert "knn" in names(300, 30, is_sparse=True) and "forest" not in names(
+        300, 30, is_sparse=True
+    )
     assert "low_density" not in names(10**5, 30) and "extra_trees" in names(10**5, 30)
     quick = members_for(DataShape("classification", 300, 30), quick=True)
     assert {m.name for m in quick} == {"extra_trees", "diffusion"}

@@ -9,7 +9,14 @@ from _labelling_material import HOSTILE, material
 from _report_chromium import Page
 from fewfold.labeling.finishing import advise, finish
 from fewfold.labeling.leave_out import solve_responses
-from fewfold.labeling.report_page import SHOWN, class_rows, make_view, reasons_for, render_answer, row_facts
+from fewfold.labeling.report_page import (
+    SHOWN,
+    class_rows,
+    make_view,
+    reasons_for,
+    render_answer,
+    row_facts,
+)
 from fewfold.labeling.warnings_ import OFF
 from fewfold.report.map_positions import add_rows
 

@@ -127,7 +127,9 @@ def test_predict(project, labelled):
     off = project.fewfold("predict", "my-labels/model.h5", "off.csv", "--out", "o.csv", cwd=folder)
     assert "The data have changed" in off.stdout and pd.read_csv(folder / "o.csv")["far"].all()
     new.assign(soil="rock").to_csv(folder / "soil.csv", index=False)
-    rock = project.fewfold("predict", "my-labels/model.h5", "soil.csv", "--out", "o.csv", cwd=folder)
+    rock = project.fewfold(
+        "predict", "my-labels/model.h5", "soil.csv", "--out", "o.csv", cwd=folder
+    )
     assert "'soil' has values that the model does not know ('rock')" in rock.stdout
     new.drop(columns=["b"]).to_csv(folder / "short.csv", index=False)
     bad = project.fewfold(

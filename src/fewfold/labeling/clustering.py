@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewfold.methods.members import ROWS_GRAPH, named_members
 from fewfold.labeling.weighing import Combination
 from fewfold.methods.base import CLASSIFICATION
+from fewfold.methods.members import ROWS_GRAPH, named_members
 
 METHOD = "spectral clustering"
 EXTENDED_BY = "diffusion"  # of a state that gives new rows their neighbors' groups

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from fewfold.exceptions import FewfoldError
-from fewfold.methods.members import Member
 from fewfold.labels import class_columns, known_mask
 from fewfold.methods.base import CLASSIFICATION, ManifoldModel
+from fewfold.methods.members import Member
 from fewfold.pipeline.protocol import derive_seed
 
 N_FOLDS = 10

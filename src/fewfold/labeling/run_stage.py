@@ -6,9 +6,9 @@ from fewfold.labeling.answering import answer
 from fewfold.labeling.clustering import cluster_answer
 from fewfold.labeling.evidence_files import read_evidence, write_evidence
 from fewfold.labeling.examining import N_FOLDS, Task, examine
-from fewfold.methods.members import named_members
 from fewfold.labeling.model_file import save_model
 from fewfold.labeling.prepared import read_prepared
+from fewfold.methods.members import named_members
 from fewfold.pipeline import layout
 from fewfold.pipeline.artifacts import read, writing
 from fewfold.pipeline.stage_files import read_features, read_labels

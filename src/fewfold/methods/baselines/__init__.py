@@ -96,9 +96,7 @@ RECORDS = (
             ),
             _SMOOTHING,
         ),
-        candidates=(
-            Candidate("Columns that matter unequally.", rows="any", max_labels=2000),
-        ),
+        candidates=(Candidate("Columns that matter unequally.", rows="any", max_labels=2000),),
     ),
     Method(
         name="label_spreading",

@@ -11,7 +11,6 @@ from fewfold.methods.parameters import (
     positive,
 )
 
-
 _SHORT_WAYS = {"method": "spreading", "alpha": 0.95, "priors": "estimated"}
 
 
@@ -47,13 +46,27 @@ RECORDS = (
             Parameter("max_iter", count(), "iterations of the solver at most", 2000),
         ),
         candidates=(
-            _plain("diffusion", "Labels diffused over the graph, with the labels' class shares.",
-                   {"priors": "estimated"}, class_shares="labels", quick=True),
-            _plain("diffusion_equal", "The same, with classes of equal size.",
-                   {"priors": "uniform"}, class_shares="equal"),
+            _plain(
+                "diffusion",
+                "Labels diffused over the graph, with the labels' class shares.",
+                {"priors": "estimated"},
+                class_shares="labels",
+                quick=True,
+            ),
+            _plain(
+                "diffusion_equal",
+                "The same, with classes of equal size.",
+                {"priors": "uniform"},
+                class_shares="equal",
+            ),
             _plain("diffusion_free", "The same, with classes of any size.", {}),
-            _plain("spreading", "Labels that travel short ways.", _SHORT_WAYS,
-                   class_shares="labels", graph="near"),
+            _plain(
+                "spreading",
+                "Labels that travel short ways.",
+                _SHORT_WAYS,
+                class_shares="labels",
+                graph="near",
+            ),
             Candidate(
                 "Images (or series) that differ by small deformations, from few labels.",
                 name="image_diffusion",

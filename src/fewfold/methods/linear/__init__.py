@@ -11,8 +11,11 @@ RECORDS = (
         parameters=(Parameter("C", positive(), "inverse strength of the penalty", 1.0),),
         candidates=tuple(
             Candidate(
-                "Classes that a plane separates.", name=f"logistic_{C:g}", family="linear",
-                settings={"C": C}, max_labels=10_000,
+                "Classes that a plane separates.",
+                name=f"logistic_{C:g}",
+                family="linear",
+                settings={"C": C},
+                max_labels=10_000,
             )
             for C in (0.1, 1.0, 10.0)
         ),  # fmt: skip
@@ -30,8 +33,11 @@ RECORDS = (
             Candidate("Sums of columns.", family="linear", max_labels=5000),
             *(
                 Candidate(
-                    "Values that change smoothly with the columns.", family="kernel",
-                    name=f"kernel_ridge_{width:g}", max_labels=5000, max_rows=10**5,
+                    "Values that change smoothly with the columns.",
+                    family="kernel",
+                    name=f"kernel_ridge_{width:g}",
+                    max_labels=5000,
+                    max_rows=10**5,
                     settings={"kind": "rbf", "width": width},
                 )
                 for width in (1.0, 4.0)

@@ -21,16 +21,24 @@ RECORDS = (
         ),
         candidates=(
             Candidate(
-                "Columns of different units, thresholds and interactions.", name="extra_trees",
-                settings={"ensemble": "extra"}, quick=True, family="trees",
+                "Columns of different units, thresholds and interactions.",
+                name="extra_trees",
+                settings={"ensemble": "extra"},
+                quick=True,
+                family="trees",
             ),
             Candidate(
-                "The same, from samples of the labels.", name="forest",
-                settings={"ensemble": "forest"}, family="trees",
+                "The same, from samples of the labels.",
+                name="forest",
+                settings={"ensemble": "forest"},
+                family="trees",
             ),
             Candidate(
-                "Sums of small steps.", name="boosting", settings={"ensemble": "boosting"},
-                tasks=(REGRESSION,), family="trees",
+                "Sums of small steps.",
+                name="boosting",
+                settings={"ensemble": "boosting"},
+                tasks=(REGRESSION,),
+                family="trees",
             ),
         ),  # fmt: skip
     ),
