@@ -10,7 +10,8 @@ from fewfold.pipeline.stages import stage_log
 
 
 def main(files, points, *, kind, options):
-    features, stages = read_features(files["features"]), load_stages(files)
+    features = read_features(files["features"])
+    stages = load_stages(files, features.X.shape[0])
     if "splits" in files:
         stages["splits"] = read_splits(files["splits"], features.X.shape[0])
     manifold = stages.pop("manifold")

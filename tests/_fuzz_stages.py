@@ -20,6 +20,8 @@ METHODS = {
     "embedded": (("embedding", "positions"), {"kind": "linear"}),
     "atlas_svm": (("atlas", "points"), {}),
     "svm": (("kernel",), {}),
+    "mbed": (("sne",), {"n_annealing": 2, "n_steps": 12}),
+    "multimanifold": (("hellinger", "partitions"), {}),
     "virtual_samples": (("copies",), {"cv": 3, "transform": TRANSFORM}),
 }
 # By which method a file is used.
@@ -27,13 +29,15 @@ USED_BY = {
     "features": "diffusion", "labels": "diffusion", "splits": "diffusion", "graph": "diffusion",
     "extension": "diffusion", "manifold": "eigenbasis", "embedding": "embedded",
     "positions": "embedded",
+    "sne": "mbed", "hellinger": "multimanifold", "partitions": "multimanifold",
     "atlas": "atlas_svm", "points": "atlas_svm", "kernel": "svm", "copies": "virtual_samples",
 }  # fmt: skip
 STAGES = {
     "raw": "fetch_dataset", "features": "prepare_features", "labels": "prepare_labels",
     "splits": "draw_splits", "neighbors": "search_neighbors", "graph": "build_graph",
     "extension": "extend_graph", "manifold": "fit_manifold", "embedding": "fit_manifold",
-    "atlas": "fit_manifold", "points": "encode_points",
+    "atlas": "fit_manifold", "sne": "fit_manifold", "hellinger": "fit_manifold",
+    "points": "encode_points", "partitions": "encode_points",
     "positions": "encode_points", "tile": "compute_kernel_tile",
     "sparse_tile": "compute_kernel_tile", "kernel": "join_kernel", "copies": "make_copies",
     "predictions": "train_method", "prepared": "prepare_candidates",
@@ -55,10 +59,10 @@ def make_stage_files(folder):
           options={"n_samples": 60, "classes": ["0", "4", "6"]})  # fmt: skip
     stage("prepare_features", files["raw"], files["features"], scale="divide", divide_by=16.0,
           pca=None, **held)  # fmt: skip
-    stage("prepare_labels", files["raw"], files["labels"], **held)
-    stage("draw_splits", files["labels"], files["splits"], dataset="digits", draw="balanced",
-          labels_per_draw=[6, 12], trials=2, evaluate="unlabeled", protocol="inductive",
-          seed=0)  # fmt: skip
+    draws = {"dataset": "digits", "draw": "balanced", "labels_per_draw": [6, 12], "trials": 2,
+             "evaluate": "unlabeled", "protocol": "inductive", "seed": 0}  # fmt: skip
+    stage("prepare_labels", files["raw"], files["labels"], files["splits"], held_out=held,
+          draws=draws)  # fmt: skip
     graph = {"n_neighbors": 5}
     stage("search_neighbors", files["features"], files["neighbors"], search=graph, tile=0,
           n_tiles=1)  # fmt: skip
@@ -67,14 +71,17 @@ def make_stage_files(folder):
           graph_settings=graph)  # fmt: skip
     for name, kind, options in (("manifold", "eigenbasis", {"n_vectors": 8}),
                                 ("embedding", "embedding", {"n_dims": 3}),
-                                ("atlas", "atlas", {"n_dims": 2, "finer": 0.5})):  # fmt: skip
+                                ("atlas", "atlas", {"n_dims": 2, "finer": 0.5}),
+                                ("sne", "sne", {}), ("hellinger", "hellinger", {})):  # fmt: skip
         with_graph = files["graph"] if kind == "eigenbasis" else None
         stage("fit_manifold", files["features"], with_graph, files[name], kind=kind,
               options=options, seed=0)  # fmt: skip
-    stage("encode_points", files["features"], files["atlas"], files["points"], kind="atlas",
-          options={"q": 3})  # fmt: skip
-    stage("encode_points", files["features"], files["embedding"], files["positions"],
-          kind="embedding", options={})  # fmt: skip
+    for name, kind in (
+        ("points", "atlas"),
+        ("positions", "embedding"),
+        ("partitions", "hellinger"),
+    ):
+        _encode(kind, files, files[name])
     given = {k: files[k] for k in ("features", "splits", "points")}
     for name, kernel in (("tile", {"type": "rbf"}), ("sparse_tile", {"type": "atlas"})):
         stage("compute_kernel_tile", given, files[name], kernel=kernel, tile=0, n_tiles=1)
@@ -86,13 +93,20 @@ def make_stage_files(folder):
     return {name: Path(path) for name, path in files.items()}
 
 
+def _encode(kind, files, out):
+    given = {"features": files["features"], "manifold": files[kind]}
+    given |= {"splits": files["splits"]} if kind == "hellinger" else {}
+    options = {"q": 3} if kind == "atlas" else {}
+    stage("encode_points", given, out, kind=kind, options=options)
+
+
 def _make_answer(folder, files):
     from fewfold.pipeline.artifacts import writing
 
     chain = {k: files[k] for k in (*CHAIN, "graph", "extension")}
     stage("train_method", chain, files["predictions"], str(folder / "metrics.csv"),
-          dataset="digits", method="diffusion", learner="diffusion", options={}, first=0,
-          last=2)  # fmt: skip
+          dataset="digits", methods={"predictions": {"learner": "diffusion", "options": {}}},
+          first=0, last=2)  # fmt: skip
     n = 48
     with writing(files["table"], "fewfold label") as out:
         out.add("ids", [f"row {i}" for i in range(n)])
@@ -132,11 +146,19 @@ def _task(files, **more):
 
 def use(kind, path, files):
     """Read a changed file, use it as the next stage does, and assert what must hold."""
+    from fewfold.exceptions import FewfoldError
+
     files = {**files, kind: path}
-    if kind in USED_BY:
-        _train(kind, files)
-    else:
-        _USES[kind](path, files)
+    refusal = None
+    for run in (_MORE.get(kind), lambda f: _train(kind, f) if kind in USED_BY else
+                _USES[kind](path, f)):  # fmt: skip
+        try:
+            if run is not None:
+                run(files)
+        except FewfoldError as error:  # what one stage refuses, another may yet take
+            refusal = error
+    if refusal is not None:
+        raise refusal
 
 
 def _train(kind, files):
@@ -146,7 +168,8 @@ def _train(kind, files):
 
     learner = USED_BY[kind]
     extra, settings = METHODS[learner]
-    aliases = {"embedding": "manifold", "atlas": "manifold", "positions": "points"}
+    aliases = {"embedding": "manifold", "atlas": "manifold", "positions": "points",
+               "sne": "manifold", "hellinger": "manifold", "partitions": "points"}  # fmt: skip
     chain = {k: files[k] for k in CHAIN} | {aliases.get(k, k): files[k] for k in extra}
     inputs, truth = load_inputs(chain)
     splits = read_splits(chain["splits"], len(truth.y))
@@ -172,7 +195,7 @@ def _use_raw(path, files):
 
     X = read_features(out).X
     assert np.isfinite(X.data if hasattr(X, "tocsr") else X).all()
-    stage("prepare_labels", path, out, **held)
+    runpy.run_path(str(ROOT / "scripts/prepare_labels.py"))["write_labels"](path, out, **held)
     assert len(read_labels(out).y) == X.shape[0]
 
 
@@ -236,6 +259,50 @@ def _use_map(path, files):
         assert len(file["shown"]) == len(file["positions"])
 
 
+def _search_and_fit(files):
+    out = Path(files["raw"]).with_name("more.h5")
+    stage("search_neighbors", files["features"], out, search={"n_neighbors": 5}, tile=0, n_tiles=1)
+    stage("extend_graph", files["features"], files["graph"], out,
+          graph_settings={"n_neighbors": 5})  # fmt: skip
+    stage("draw_map", files["features"], out, seed=0)
+
+
+def _extend_and_fit(files):
+    out = Path(files["raw"]).with_name("more.h5")
+    stage("extend_graph", files["features"], files["graph"], out,
+          graph_settings={"n_neighbors": 5})  # fmt: skip
+    stage("fit_manifold", files["features"], files["graph"], out, kind="eigenbasis",
+          options={"n_vectors": 8}, seed=0)  # fmt: skip
+
+
+def _encode_again(kind):
+    return lambda files: _encode(kind, files, Path(files["raw"]).with_name("more.h5"))
+
+
+def _compute_tiles(files):
+    given = {k: files[k] for k in ("features", "splits", "points")}
+    for kernel in ("rbf", "atlas"):
+        stage("compute_kernel_tile", given, Path(files["raw"]).with_name("more.h5"),
+              kernel={"type": kernel}, tile=0, n_tiles=1)  # fmt: skip
+
+
+def _draw(files):
+    stage("draw_splits", files["labels"], Path(files["raw"]).with_name("more.h5"),
+          dataset="digits", draw="balanced", labels_per_draw=[6, 12], trials=2,
+          evaluate="unlabeled", protocol="inductive", seed=0)  # fmt: skip
+
+
+def _copy(files):
+    stage("make_copies", files["features"], files["splits"],
+          Path(files["raw"]).with_name("more.h5"), transform=TRANSFORM)  # fmt: skip
+
+
+# Other stages that read the file, beside the one that trains.
+_MORE = {
+    "features": _search_and_fit, "graph": _extend_and_fit, "atlas": _encode_again("atlas"),
+    "embedding": _encode_again("embedding"), "hellinger": _encode_again("hellinger"),
+    "points": _compute_tiles, "labels": _draw, "splits": _copy,
+}  # fmt: skip
 _USES = {
     "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
     "predictions": _use_predictions, "prepared": _use_prepared, "evidence": _use_evidence,

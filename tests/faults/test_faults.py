@@ -12,7 +12,7 @@ import pytest
 from _mounting import mounted
 
 STAGES = [
-    "fetch_dataset", "prepare_features", "prepare_labels", "draw_splits", "search_neighbors",
+    "fetch_dataset", "prepare_features", "prepare_labels", "search_neighbors",
     "build_graph", "extend_graph", "fit_manifold", "encode_points", "compute_kernel_tile",
     "join_kernel", "make_copies", "train_method", "collect_metrics", "draw_map", "make_report",
 ]  # fmt: skip

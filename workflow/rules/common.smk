@@ -27,7 +27,6 @@ def reported(stage):
 # Jobs of a second or two: not worth a place in a cluster's queue.
 localrules:
     prepare_labels,
-    draw_splits,
     join_kernel,
     collect_metrics,
 

@@ -199,6 +199,9 @@ class Method(Record):
     oracle : tuple of (parameter, value) or None
         The setting with which it is given what no method can know; the report shows such an
         entry but does not rank it.
+    light : bool
+        Whether fits to some thousand rows take a fraction of a second: such methods of a dataset
+        share a job, where they read nothing but features and kernels.
     implies : Implied or None
         The manifold stage that its chain has even where an entry names none.
     figures : str or None
@@ -212,6 +215,7 @@ class Method(Record):
     tasks: tuple[str, ...] = (CLASSIFICATION,)
     clusters: bool = False
     oracle: tuple[str, Any] | None = None
+    light: bool = False
     implies: Implied | None = None
     figures: str | None = None
     candidates: tuple[Candidate, ...] = ()
@@ -274,7 +278,19 @@ class ManifoldType(Record):
 
 @dataclass(frozen=True)
 class KernelType(Record):
-    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class."""
+    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class.
+
+    Attributes
+    ----------
+    by_budget : tuple of (parameter, value) or None
+        The setting with which there is a matrix for each number of labels.
+    """
+
+    by_budget: tuple[str, Any] | None = None
+
+    def is_by_budget(self, settings: dict) -> bool:
+        """Tell whether these settings ask for a matrix for each number of labels."""
+        return self.by_budget is not None and settings.get(self.by_budget[0]) == self.by_budget[1]
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,8 @@ def _manifold_agrees(notes, sizes, names):
         wanted |= _FINER
     if missing := sorted(set(wanted) - set(names)):
         yield f"a manifold of type {notes['kind']} lacks the arrays {', '.join(missing)}"
+    elif notes["kind"] == "embedding" and sizes["q"] == 0:
+        yield "its map has no columns"
     elif notes["kind"] == "atlas":
         found, own = (sizes["basis_d"], sizes["basis_r"]), (sizes["d"], sizes["r"])
         # An empty basis: the atlas works in the space of the rows themselves.
@@ -222,6 +224,8 @@ _KERNEL_NOTES = {
     "n_new": _COUNT,
     "gamma": optional(number(0, 1e300)),
     "sparse": truth,
+    "type": optional(words),
+    "levels": optional(list_of(mapping(either(real, truth, words)), 1, 1000)),
 }
 _METHOD = words
 _COMPARISON = has(
@@ -451,7 +455,8 @@ SCHEMAS = {
         notes={
             "cells": list_of(
                 has({"trial": _COUNT, "budget": _COUNT, "seed": number(0, 2**64, whole=True),
-                     "fit_s": real, "predict_s": real, "status": words})
+                     "fit_s": real, "predict_s": real, "status": words},
+                    {"method": words})
             )
         },
     ),

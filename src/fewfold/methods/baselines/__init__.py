@@ -39,6 +39,7 @@ RECORDS = (
         target="fewfold.methods.baselines.knn:KNNClassifier",
         regressor="fewfold.methods.baselines.knn:KNNRegressor",
         tasks=BOTH_TASKS,
+        light=True,
         parameters=(
             Parameter(
                 "n_neighbors",
@@ -56,6 +57,7 @@ RECORDS = (
     Method(
         name="linear_svm",
         target="fewfold.methods.baselines.linear_svm:LinearSVM",
+        light=True,
         parameters=(_C,),
         candidates=(Candidate("Texts and counts, where single columns decide.", rows="sparse"),),
     ),
@@ -63,6 +65,7 @@ RECORDS = (
         name="svm",
         target="fewfold.methods.baselines.kernel_svm:KernelSVC",
         needs=Needs(kernel="must"),
+        light=True,
         parameters=(_C, _GAMMA),
     ),
     Method(
@@ -101,6 +104,7 @@ RECORDS = (
     Method(
         name="label_spreading",
         target="fewfold.methods.baselines.spreading:KNNLabelSpreading",
+        light=True,
         parameters=(
             Parameter("n_neighbors", integer(1, 10000), "neighbors per point", 7),
             Parameter("alpha", number(above=0, below=1), "share of the neighbors", 0.2),
