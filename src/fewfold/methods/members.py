@@ -62,7 +62,7 @@ class DataShape:
 def all_members(task: str) -> dict[str, tuple[Member, Candidate]]:
     """Return every candidate of a task by name; methods without one under their own name."""
     found = {}
-    for name, method in methods().items():
+    for method in methods().values():
         if task not in method.tasks or not _fits_alone(method):
             continue
         own = [c for c in method.candidates if task in (c.tasks or method.tasks)]
