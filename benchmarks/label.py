@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from fewfold.datasets import load
 from fewfold.labeling.calibration import calibration_error
 from fewfold.labeling.words import method_words
