@@ -9,6 +9,8 @@ import pandas as pd
 
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
+from fewfold.labeling.completed import Completed
+from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.priors import class_shares, parse_priors
 from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
@@ -23,6 +25,8 @@ def label(
     path,
     target=None,
     *,
+    labels=None,
+    x=None,
     out=None,
     task="auto",
     classes=None,
@@ -35,6 +39,12 @@ def label(
     drop=(),
     features=None,
     expand=(),
+    keep=(),
+    types=None,
+    unlabelled=None,
+    decimal=None,
+    delimiter=None,
+    encoding=None,
     scale="auto",
     abstain=None,
     spreadsheet_safe=False,
@@ -48,13 +58,17 @@ def label(
 
     Parameters
     ----------
-    path : path-like
-        CSV, TSV, Parquet, NPZ, HDF5 or h5ad.
+    path : path-like or data frame
+        A file (docs/label.md lists them), "-" for standard input, or a pandas or polars frame.
     target : str, optional
         The label column (for arrays, by default ``y``); not needed with ``classes``.
+    labels : path-like, optional
+        A second file with one label per row, instead of ``target``.
+    x : str, optional
+        The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
     out : path-like, optional
-        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file.
-        Called again, only what changed is computed.
+        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
+        (a temporary folder for a data frame). Called again, only what changed is computed.
     task : {"auto", "classification", "regression"}
     classes : int, optional
         Use no labels and put the rows into this many groups.
@@ -70,7 +84,7 @@ def label(
         If the features are pixels, row by row. Square images are recognised without it.
     images : bool
         Whether to look for images.
-    ids, drop, features, expand, scale
+    ids, drop, features, expand, keep, types, unlabelled, decimal, delimiter, encoding, scale
         See `fewfold.datasets.table.options.FileOptions`.
     abstain : float, optional
         Leave labels empty that are less sure than this.
@@ -95,26 +109,27 @@ def label(
     """
     if abstain is not None and not 0 <= abstain <= 1:
         raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
-    path = Path(path).expanduser()
-    folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
+    path, folder = stored_input(path, out)
     check_folder(folder, path)
     check_run_directory(folder)
     intake = read_input(
-        path, target, task=task, ids=ids, drop=drop, features=features, expand=expand,
-        scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
-        keep_spellings=keep_spellings,
+        path, target, labels=labels, x=x, task=task, ids=ids, drop=drop, features=features,
+        expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled, decimal=decimal,
+        delimiter=delimiter, encoding=encoding, scale=scale, image_shape=image_shape,
+        images=images, n_clusters=classes, keep_spellings=keep_spellings,
     )  # fmt: skip
     if isinstance(priors, str):
         priors = parse_priors(priors)
     if intake.task == "classification" and priors is not None:
         class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
+    completed = Completed(path, target, delimiter, encoding)
     echo(f"{path.name}:")
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     name = workspace.NAME
     # One lock around all three: another run in this folder would change what this one reads.
     with only_run(run_directory(folder)) as stale:
-        check_published(folder, name)
+        check_published(folder, name, completed)
         answer = {
             "classes": classes,
             "abstain": abstain,
@@ -124,7 +139,7 @@ def label(
         }
         prepare(folder, path, target, intake, methods, answer, seed, echo)
         run(folder, name, stale, cores=cores, profile=profile, echo=echo)
-        return publish(folder, name, echo)
+        return publish(folder, name, echo, completed)
 
 
 def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:

@@ -7,20 +7,21 @@ import re
 
 import numpy as np
 
+from fewfold.datasets.table.encoding import count_features
 from fewfold.exceptions import FewfoldError
-from fewfold.labeling.preparation import check_plan
+from fewfold.labeling.preparation import check_plan, prepared_width
 from fewfold.methods.registry import methods
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
     anything,
     array,
-    either,
     list_of,
     mapping,
     number,
     optional,
     record,
     text,
+    truth,
 )
 
 MOST_FEATURES = 10**7
@@ -42,12 +43,50 @@ def column_name(value, sizes) -> str | None:
     return None if is_name else "is not a name of up to 10000 characters without NUL"
 
 
-COLUMN = either(
-    record({"name": column_name, "kind": text(("number",)), **_NUMBERS}),
-    record({"name": column_name, "kind": text(("category",)),
-            "categories": list_of(column_name, 1, 1000)}),
-    record({"name": column_name, "kind": text(("date", "text"))}),
-)  # fmt: skip
+_STYLE = record({
+    "decimal": text((".", ",")), "thousands": text(("", ".", ",")),
+    "before": text(longest=10), "after": text(longest=20),
+})  # fmt: skip
+
+
+def _kind(name, required=None, more=None):
+    return record({"name": column_name, "kind": text((name,)), **(required or {})}, more)
+
+
+def _text_plan(value, sizes):
+    """Allow words with their weights and directions, as many of each as there are words."""
+    fault = _TEXT(value, sizes)
+    if fault is not None or "terms" not in value:
+        return fault
+    if not {"weights", "directions"} <= set(value):
+        return "lacks weights or directions of its terms"
+    n = len(value["terms"])
+    if len(set(value["terms"])) < n:
+        return "has a term twice"
+    lengths = {len(value["weights"]), *map(len, value["directions"])}
+    return None if lengths == {n} else f"has {n} terms, and {sorted(lengths)} weights of them"
+
+
+_TEXT = _kind("text", more={
+    "terms": list_of(column_name, 1, 500),
+    "weights": list_of(number(0, 1000), 1, 500),
+    "directions": list_of(list_of(number(-10, 10), 1, 500), 1, 32),
+})  # fmt: skip
+_KINDS = {
+    "number": _kind("number", _NUMBERS, {"written": _STYLE}),
+    "category": _kind("category", {"categories": list_of(column_name, 1, 1000)}, {"other": truth}),
+    "date": _kind("date", more={"day_first": truth, "hour": truth, "fill": number(-1e5, 9e4)}),
+    "text": _text_plan,
+    "code": _kind("code"),
+    "vector": _kind("vector", {"length": number(1, 100_000, whole=True)}),
+}
+
+
+def COLUMN(value, sizes) -> str | None:
+    """Allow the plan of one column, by its kind (fewfold.datasets.table.plan)."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return _KINDS[kind if isinstance(kind, str) and kind in _KINDS else "number"](value, sizes)
+
 
 # `fewfold label` makes no other graphs; see `image_graph_settings` of diffusion.
 _SMALL = number(0, 100, whole=True)
@@ -127,7 +166,7 @@ def read_model(file) -> tuple[dict, list, object]:
             file.fail(f"does not fit: {key} {fault}")
     if found["preparation"] is not None:
         try:
-            check_plan(found["preparation"])
+            check_plan(found["preparation"], found["columns"] or [])
         except FewfoldError as error:
             file.fail(f"does not fit: {error}")
     if found["task"] != "regression":
@@ -170,14 +209,13 @@ def _agreements(found, pool):
     yield fault is not None, f"reference {fault}"
     d, columns, names = found["n_features"], found["columns"], found["feature_names"]
     if found["preparation"] is not None:
-        yield columns is None, "it prepares columns that it does not name"
-        known = {c["name"] for c in columns or ()}
-        yield not {c["name"] for c in found["preparation"]["columns"]} <= known, (
-            "it prepares other columns than it names")  # fmt: skip
         count = prepared_width(found["preparation"])
         yield count != d, f"its columns give {count} features, not {d}"
     elif columns is not None:
-        yield _width(columns) != d, f"its columns give {_width(columns)} features, not {d}"
+        yield (
+            count_features(columns) != d,
+            f"its columns give {count_features(columns)} features, not {d}",
+        )
     if names is not None:
         yield len(names) != d, f"feature_names has {len(names)} entries, not {d}"
     if found["image_shape"] is not None:
@@ -246,18 +284,3 @@ def _check_classes(file, name, model, n_classes):
         fits = fits and whole[0] >= 0 and whole[-1] < n_classes
     if not fits:
         file.fail(f"does not fit: {name} names other classes than the {n_classes} of the file")
-
-
-def prepared_width(plan) -> int:
-    """Features that a plan of preparation gives, see `fewfold.labeling.preparation`."""
-    sizes = {"category": "words", "date": "means", "text": "means"}
-    return sum(
-        1 + (c["missing"] is not None) if c["type"] == "number" else len(c[sizes[c["type"]]])
-        for c in plan["columns"]
-    )
-
-
-def _width(columns) -> int:
-    """Features that a plan of columns gives, see fewfold.datasets.table.encoding."""
-    sizes = {"number": 1, "date": 5, "text": 256}
-    return sum(sizes.get(c["kind"]) or len(c["categories"]) for c in columns)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fewfold.datasets import frames
+from fewfold.datasets.raw_text import inner_suffix
 from fewfold.datasets.table.array_files import read_matrix
 from fewfold.datasets.table.cell_files import read_cell_file
 from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.image_folders import N_HOG, find_images, read_images
 from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
+from fewfold.labeling.given import STDIN, is_frame, stored_input
 from fewfold.labeling.model_file import Model
 from fewfold.labeling.preparation import prepare_columns
 from fewfold.labeling.sizes import check_memory
@@ -37,6 +41,8 @@ def read_new_rows(model: Model, path, echo=lambda text: None):
     names : list of str or None
     id_name : str
     """
+    if Path(path).expanduser().is_dir():
+        return _read_folder(model, Path(path).expanduser())
     file = frames.existing_file(path)
     check_memory(file)
     kind = kind_of(file).name
@@ -52,6 +58,21 @@ def read_new_rows(model: Model, path, echo=lambda text: None):
     return _as_prepared(read_matrix(file)), None, "row"
 
 
+def _read_folder(model, folder):
+    """Read a folder of images as those of the model were read."""
+    files = find_images(folder)
+    shape = model.found["image_shape"]
+    if shape is None and model.n_features == N_HOG:
+        shape = "hog"
+    if model.columns is not None or shape is None or (shape != "hog" and len(shape) != 2):
+        raise InputError(
+            f"{folder}: the model was not made from images; give a file like the one it was "
+            f"made from ({model.n_features} features per row)."
+        )
+    X, _ = read_images(folder, files, shape)
+    return X, [file.relative_to(folder).as_posix() for file in files], "file"
+
+
 def _read_columns(model, file, kind, echo):
     """Read a table that has the columns of the model."""
     if kind != "table":
@@ -60,11 +81,14 @@ def _read_columns(model, file, kind, echo):
             f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
             "Parquet file with these."
         )
-    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
-    frame = frames.read_frame(file, text_columns=text)
+    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text", "code")]
+    # Numbers that were written as text: as they are, or "1.500" would be another number.
+    is_text = inner_suffix(file) in frames.TEXT_SUFFIXES
+    written = [c["name"] for c in model.columns if is_text and "written" in c]
+    frame = frames.read_frame(file, text_columns=[*text, *written])
     X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
     if model.found["preparation"] is not None:  # the former has checked every column
-        X = prepare_columns(frame, model.found["preparation"])[0].astype(np.float32)
+        X = prepare_columns(frame, model.columns, model.found["preparation"])[0].astype(np.float32)
     for column, found in new_categories(frame, model.columns).items():
         echo(
             f"Warning: the column {column!r} has values that the model does not know "
@@ -95,8 +119,11 @@ def _as_prepared(X):
 
 def _read_cells(model, file):
     """Read an h5ad file whose genes are those of the model, in any order."""
-    cells = read_cell_file(file, Request(FileOptions(), with_labels=False, command=True))
     known = model.found["feature_names"]
+    # An embedding's features are called obsm:X_pca[0], ... when the model is made.
+    first = (known or [""])[0]
+    use = first.rpartition("[")[0] if first.startswith("obsm:") else None
+    cells = read_cell_file(file, Request(FileOptions(x=use), with_labels=False, command=True))
     if model.columns is not None or known is None:
         raise InputError(
             f"{file}: the model was not made from an .h5ad file; give a file like its."
@@ -120,8 +147,8 @@ def predict(
     ----------
     model : path-like
         Written by `fewfold.labeling.label`.
-    path : path-like
-        A file with the same columns.
+    path : path-like or data frame
+        A file with the same columns; "-" for standard input; a pandas or polars frame.
     out : path-like, optional
         CSV to write.
     abstain : float, optional
@@ -141,6 +168,11 @@ def predict(
     InputError
         If columns are missing or hold something else.
     """
+    if is_frame(path) or str(path) == STDIN:
+        with tempfile.TemporaryDirectory(prefix="fewfold-") as folder:
+            stored, _ = stored_input(path, folder)
+            return predict(model, stored, out, abstain=abstain,
+                           spreadsheet_safe=spreadsheet_safe, echo=echo)  # fmt: skip
     if out is not None:
         check_output_file(out, inputs=[model, path])
     size = Path(model).stat().st_size if Path(model).is_file() else 0
