@@ -1,14 +1,19 @@
 """Stage build_graph: neighbours to a weighted, symmetric graph."""
 
-from fewfold.graph.build import GraphSettings, graph_from_neighbors
+from fewfold.graph.build import GraphSettings, find_neighbors, graph_from_neighbors
 from fewfold.pipeline.graph_files import read_neighbors, write_graph
+from fewfold.pipeline.stage_files import read_features
 from fewfold.pipeline.stages import stage_log
 
 
-def main(tiles, graph, *, graph_settings, image_shape=None):
+def main(tiles, graph, *, graph_settings, image_shape=None, features=None):
     settings = GraphSettings.from_dict(graph_settings).for_images(image_shape)
-    built = graph_from_neighbors(read_neighbors(tiles), settings)
-    write_graph(graph, built, inputs=tiles)
+    if features is None:
+        neighbors = read_neighbors(tiles)
+    else:  # few rows: the search is not worth a job of its own
+        neighbors = find_neighbors(read_features(features).X, settings)
+    built = graph_from_neighbors(neighbors, settings)
+    write_graph(graph, built, inputs=[features] if features else tiles)
     print(
         f"{built.W.shape[0]} nodes, {built.W.nnz // 2} edges, {built.n_components} components, "
         f"{len(built.isolated)} isolated"
@@ -18,4 +23,5 @@ def main(tiles, graph, *, graph_settings, image_shape=None):
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
-        main(list(sm.input.tiles), sm.output.graph, **sm.params.settings)
+        tiles, features = list(sm.input.get("tiles", [])), sm.input.get("features")
+        main(tiles, sm.output.graph, features=features, **sm.params.settings)

@@ -2,7 +2,7 @@
 
 from fewfold.methods.registry import kernels
 from fewfold.pipeline.chain_files import load_stages
-from fewfold.pipeline.kernel_files import write_tile
+from fewfold.pipeline.kernel_files import level_rows, write_tile
 from fewfold.pipeline.stage_files import read_features, read_splits
 from fewfold.pipeline.stages import stage_log
 from fewfold.svm.kernels import tile_bounds
@@ -10,9 +10,12 @@ from fewfold.svm.kernels import tile_bounds
 
 def main(inputs, tile_file, *, kernel, tile, n_tiles):
     data = read_features(inputs["features"])
-    rows = read_splits(inputs["splits"], data.X.shape[0]).labeled_rows
+    stages = load_stages(inputs, data.X.shape[0])
+    splits = read_splits(inputs["splits"], data.X.shape[0])
+    stages["budgets"] = [budget for budget in splits.budgets if budget]
+    source = kernels()[kernel["type"]].load()(data, stages, kernel)
+    rows = level_rows(source, splits)
     first, last = tile_bounds(len(rows), n_tiles, tile)
-    source = kernels()[kernel["type"]].load()(data, load_stages(inputs, data.X.shape[0]), kernel)
     write_tile(
         tile_file,
         source,

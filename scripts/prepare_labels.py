@@ -1,12 +1,20 @@
-"""Stage prepare_labels: the truth about the rows, apart from the features."""
+"""Stage prepare_labels: the truth about the rows, apart from the features, and labeled draws."""
+
+import numpy as np
 
 from fewfold.pipeline import layout
 from fewfold.pipeline.artifacts import read, writing
-from fewfold.pipeline.protocol import held_out_mask
+from fewfold.pipeline.protocol import held_out_mask, make_draws
+from fewfold.pipeline.stage_files import read_labels
 from fewfold.pipeline.stages import stage_log
 
 
-def main(raw, labels, *, protocol, holdout, seed):
+def main(raw, labels, splits, *, held_out, draws):
+    write_labels(raw, labels, **held_out)
+    write_splits(labels, splits, **draws)
+
+
+def write_labels(raw, labels, *, protocol, holdout, seed):
     with read(raw, layout.stage_of(raw) or "fetch_dataset") as file:
         y, task, test_mask = file["y"], file.note("task"), file.get("test_mask")
         new = held_out_mask(len(y), protocol, holdout, seed, test_mask)
@@ -30,7 +38,30 @@ def main(raw, labels, *, protocol, holdout, seed):
         out.note("task", task)
 
 
+def write_splits(
+    labels, splits, *, dataset, draw, labels_per_draw, trials, evaluate, protocol, seed
+):
+    truth = read_labels(labels)
+    order, budgets = make_draws(
+        truth.y,
+        draw=draw,
+        budgets=labels_per_draw,
+        trials=trials,
+        seed=seed,
+        dataset=dataset,
+        test_mask=truth.test_mask,
+        label_splits=truth.label_splits,
+    )
+    settings = {"draw": draw, "labels": labels_per_draw, "trials": trials}
+    with writing(splits, "draw_splits", settings=settings, seed=seed, inputs=[labels]) as out:
+        out.add("order", order)
+        out.add("budgets", np.asarray(budgets, dtype=np.int64))
+        out.note("evaluate", evaluate)
+        out.note("protocol", protocol)
+        out.note("seed", seed)
+
+
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
-        main(sm.input.raw, sm.output.labels, **sm.params.settings)
+        main(sm.input.raw, sm.output.labels, sm.output.splits, **sm.params.settings)

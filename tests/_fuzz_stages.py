@@ -40,7 +40,8 @@ STAGES = {
     "points": "encode_points", "partitions": "encode_points",
     "positions": "encode_points", "tile": "compute_kernel_tile",
     "sparse_tile": "compute_kernel_tile", "kernel": "join_kernel", "copies": "make_copies",
-    "predictions": "train_method", "choice": "choose_method", "answer": "label_rows",
+    "predictions": "train_method", "prepared": "prepare_candidates",
+    "evidence": "examine_candidates", "answer": "label_rows",
     "table": "fewfold label", "map": "draw_map",
 }  # fmt: skip
 
@@ -52,16 +53,16 @@ def stage(name, *args, **options):
 
 def make_stage_files(folder):
     """Make all files of a small inductive dataset of images; returns kind -> path."""
-    files = {name: str(folder / f"{name}.h5") for name in STAGES}
+    files = {name: str(folder / f"{name}.h5") for name in (*STAGES, "partial")}
     held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
     stage("fetch_dataset", files["raw"], source="digits",
           options={"n_samples": 60, "classes": ["0", "4", "6"]})  # fmt: skip
     stage("prepare_features", files["raw"], files["features"], scale="divide", divide_by=16.0,
           pca=None, **held)  # fmt: skip
-    stage("prepare_labels", files["raw"], files["labels"], **held)
-    stage("draw_splits", files["labels"], files["splits"], dataset="digits", draw="balanced",
-          labels_per_draw=[6, 12], trials=2, evaluate="unlabeled", protocol="inductive",
-          seed=0)  # fmt: skip
+    draws = {"dataset": "digits", "draw": "balanced", "labels_per_draw": [6, 12], "trials": 2,
+             "evaluate": "unlabeled", "protocol": "inductive", "seed": 0}  # fmt: skip
+    stage("prepare_labels", files["raw"], files["labels"], files["splits"], held_out=held,
+          draws=draws)  # fmt: skip
     graph = {"n_neighbors": 5}
     stage("search_neighbors", files["features"], files["neighbors"], search=graph, tile=0,
           n_tiles=1)  # fmt: skip
@@ -103,15 +104,9 @@ def _make_answer(folder, files):
     from fewfold.pipeline.artifacts import writing
 
     chain = {k: files[k] for k in (*CHAIN, "graph", "extension")}
-    for name in ("predictions", "others"):
-        out = files.get(name) or str(folder / "others.h5")
-        learner = "diffusion" if name == "predictions" else "knn"
-        stage("train_method", chain, out, str(folder / "metrics.csv"), dataset="digits",
-              method=name, learner=learner, options={}, first=0, last=2)  # fmt: skip
-    stage("choose_method", files["labels"], files["splits"],
-          {"diffusion": [files["predictions"]], "knn": [str(folder / "others.h5")]},
-          files["choice"], methods=["diffusion", "knn"], n_folds=2)  # fmt: skip
-    stage("label_rows", files["choice"], _chains(files), files["answer"], methods=_ENTRIES, seed=0)
+    stage("train_method", chain, files["predictions"], str(folder / "metrics.csv"),
+          dataset="digits", methods={"predictions": {"learner": "diffusion", "options": {}}},
+          first=0, last=2)  # fmt: skip
     n = 48
     with writing(files["table"], "fewfold label") as out:
         out.add("ids", [f"row {i}" for i in range(n)])
@@ -119,14 +114,34 @@ def _make_answer(folder, files):
         for key, value in (("id_name", "id"), ("sentences", ["48 rows."]), ("target", "kind"),
                            ("file", "a.csv"), ("warnings", [])):  # fmt: skip
             out.note(key, value)
+    graph = {"n_neighbors": 5, "symmetrize": "mean"}
+    stage("prepare_candidates", files["features"], {}, files["prepared"], members=MEMBERS,
+          task="classification", graphs={"rows": graph}, seed=0)  # fmt: skip
+    _relabel(files)
+    stage("examine_candidates", _task(files), files["evidence"], members=MEMBERS, seed=0)
+    stage("label_rows", _task(files), files["answer"], str(folder / "model.h5"), members=MEMBERS,
+          seed=0)  # fmt: skip
 
 
-_ENTRIES = {"diffusion": {"learner": "diffusion"}, "knn": {"learner": "knn"}}
+MEMBERS = ["diffusion", "eigenbasis", "clusters_2"]
 
 
-def _chains(files):
-    chain = {k: str(files[k]) for k in (*CHAIN, "graph", "extension")}
-    return {"diffusion": chain, "knn": chain}
+def _relabel(files):
+    """Labels of which most are not given, as `fewfold label` has them."""
+    from fewfold.pipeline.artifacts import read, writing
+
+    with read(files["labels"], "prepare_labels") as file:
+        y, classes = file["y"].copy(), file["classes"]
+    y[24:] = -1
+    with writing(files["partial"], "prepare_labels") as out:
+        out.add("y", y)
+        out.add("classes", classes)
+        out.note("task", "classification")
+
+
+def _task(files, **more):
+    names = {"features": "features", "labels": "partial", "prepared": "prepared", "table": "table"}
+    return {key: str(files[name]) for key, name in names.items()} | more
 
 
 def use(kind, path, files):
@@ -180,7 +195,7 @@ def _use_raw(path, files):
 
     X = read_features(out).X
     assert np.isfinite(X.data if hasattr(X, "tocsr") else X).all()
-    stage("prepare_labels", path, out, **held)
+    runpy.run_path(str(ROOT / "scripts/prepare_labels.py"))["write_labels"](path, out, **held)
     assert len(read_labels(out).y) == X.shape[0]
 
 
@@ -204,35 +219,44 @@ def _use_tile(path, files):
 
 
 def _use_predictions(path, files):
-    from fewfold.labeling.results import compare, gather_held_out
-    from fewfold.pipeline.stage_files import read_labels, read_splits
+    from fewfold.pipeline.stage_files import read_labels
     from fewfold.report.gather import _predictions
 
-    truth = read_labels(files["labels"])
-    splits = read_splits(files["splits"], len(truth.y))
-    found = {"a": gather_held_out(truth.y, splits, [path], truth.task)}
-    compared = compare(found, truth.task, 2, n_classes=N_CLASSES)
-    assert 0 <= compared["estimate"]["value"] <= 1
-    view = _predictions({"splits": files["splits"], "predictions": {"a": path}}, len(truth.y))["a"]
-    assert len(view.labels) == len(truth.y) == len(view.confidence)
+    n = len(read_labels(files["labels"]).y)
+    view = _predictions({"splits": files["splits"], "predictions": {"a": path}}, n)["a"]
+    assert len(view.labels) == n == len(view.confidence)
 
 
-def _use_choice(path, files):
-    out = path.with_name("made.h5")
-    stage("label_rows", path, _chains(files), out, methods=_ENTRIES, seed=0)
+def _use_prepared(path, files):
+    out, model = path.with_name("made.h5"), path.with_name("made_model.h5")
+    stage("label_rows", _task({**files, "prepared": path}), out, model, members=MEMBERS, seed=0)
+    _use_answer(out, {**files, "answer": out, "prepared": path})
+
+
+def _use_evidence(path, files):
+    out, model = path.with_name("made.h5"), path.with_name("made_model.h5")
+    stage("label_rows", _task(files, evidence=[str(path)]), out, model, members=MEMBERS, seed=0)
     _use_answer(out, {**files, "answer": out})
 
 
 def _use_answer(path, files):
     from fewfold.labeling.finishing import Material, advise, finish
+    from fewfold.labeling.report_page import render_answer
 
-    names = ("answer", "table", "features", "labels", "graph")
-    material = Material.read({k: files[k] for k in names} | {"picture": files["map"]})
+    material = Material.read(_task(files) | {"answer": str(files["answer"])})
     finished = finish(material)
     assert len(finished.table) == 48
     if material.notes["task"] == "classification":
         assert set(finished.table["label"]) <= {"0", "4", "6", ""}
     advise(material, finished)
+    render_answer(material, finished, config={})
+
+
+def _use_map(path, files):
+    from fewfold.pipeline.artifacts import read
+
+    with read(path, "draw_map") as file:
+        assert len(file["shown"]) == len(file["positions"])
 
 
 def _search_and_fit(files):
@@ -281,6 +305,6 @@ _MORE = {
 }  # fmt: skip
 _USES = {
     "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
-    "predictions": _use_predictions, "choice": _use_choice, "answer": _use_answer,
-    "table": _use_answer, "map": _use_answer,
+    "predictions": _use_predictions, "prepared": _use_prepared, "evidence": _use_evidence,
+    "answer": _use_answer, "table": _use_answer, "map": _use_map,
 }  # fmt: skip

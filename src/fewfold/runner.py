@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from fewfold.config.reading import read_config
-from fewfold.exceptions import ConfigError, RunFailed
+from fewfold.exceptions import ConfigError, RunFailed, Stopped
 from fewfold.pipeline.stages import read_notes
 from fewfold.pipeline.unfinished import missing_outputs
 from fewfold.system.location import project_root
@@ -194,7 +194,7 @@ def _watch(command, folder, watcher, *, local):
         clear_stale_locks(folder)
         if local:
             remove_dead_parts(folder)
-        raise RunFailed(
+        raise Stopped(
             "Stopped. What was finished stays; the same command resumes from here."
         ) from None
 

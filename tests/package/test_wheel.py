@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
 run: {datasets: [small], methods: [knn], labels: [6], trials: 1}
 datasets:
-  small: {source: file, path: small.csv, target: kind}
+  small: {source: file, options: {path: small.csv, target: kind}}
 """
 
 
@@ -99,10 +99,10 @@ def test_label_and_predict(installed, folder):
 
 
 def test_run(installed, folder):
-    said = do(installed, "run", "--configfile", "small.yaml", "--out", ".", "--cores", "2",
+    said = do(installed, "run", "--configfile", "small.yaml", "--out", "elsewhere", "--cores", "2",
               cwd=folder)  # fmt: skip
     assert "results/report/index.html" in said
-    rows = pd.read_csv(folder / "results/metrics.csv")
+    rows = pd.read_csv(folder / "elsewhere/results/metrics.csv")
     assert set(rows["status"]) == {"ok"}
 
 

@@ -20,9 +20,11 @@ from fewfold.methods.base import CLASSIFICATION, REGRESSION, load
 # Settings that keep a fit short; they change no behavior tested here.
 QUICK = {
     "mbed": {"n_steps": 30, "n_annealing": 4, "similarity": "global"},
-    "invariant_svm": {"transform": "jitter"},
-    "virtual_samples": {"transform": "jitter"},
-    "virtual_support_vectors": {"transform": "jitter"},
+    "metric_svm": {"C": 10.0, "gamma": 1.0},
+    "cluster_kernel": {"n_runs": 3},
+    "invariant_svm": {"transform": "jitter", "cv": None},
+    "virtual_samples": {"transform": "jitter", "cv": None},
+    "virtual_support_vectors": {"transform": "jitter", "cv": None},
 }
 CLASSIFIERS = [m for m in registry.methods().values() if CLASSIFICATION in m.tasks]
 REGRESSORS = [m for m in registry.methods().values() if REGRESSION in m.tasks]

@@ -139,11 +139,10 @@ def test_stages_from_images_over_the_invariant_graph_to_labels(tmp_path):
             "prepare_features", files["raw"], files["features"],
             scale="divide", divide_by=16.0, pca=None, **held,
         )  # fmt: skip
-    stage("prepare_labels", files["raw"], files["labels"], **held)
-    stage(
-        "draw_splits", files["labels"], files["splits"], dataset="digits", draw="balanced",
-        labels_per_draw=[6], trials=1, evaluate="unlabeled", protocol="inductive", seed=0,
-    )  # fmt: skip
+    draws = {"dataset": "digits", "draw": "balanced", "labels_per_draw": [6], "trials": 1,
+             "evaluate": "unlabeled", "protocol": "inductive", "seed": 0}  # fmt: skip
+    places = files["raw"], files["labels"], files["splits"]
+    stage("prepare_labels", *places, held_out=held, draws=draws)
     stage("search_neighbors", files["features"], files["tile"], search=settings, tile=0, n_tiles=1)
     stage("build_graph", [files["tile"]], files["graph"], graph_settings=settings,
           image_shape=[8, 8])  # fmt: skip
@@ -151,8 +150,8 @@ def test_stages_from_images_over_the_invariant_graph_to_labels(tmp_path):
           graph_settings=settings, image_shape=[8, 8])  # fmt: skip
     given = ("features", "labels", "splits", "graph", "extension")
     stage("train_method", {name: files[name] for name in given}, files["out"],
-          str(tmp_path / "metrics.csv"), dataset="digits", method="mbed", learner="mbed",
-          options={"n_steps": 60}, first=0, last=1)  # fmt: skip
+          str(tmp_path / "metrics.csv"), dataset="digits", first=0, last=1,
+          methods={"mbed": {"learner": "mbed", "options": {"n_steps": 60}}})  # fmt: skip
     truth = read_labels(files["labels"])
     with read(files["out"], "train_method") as out:
         assert out.note("cells")[0]["details"]["similarity"] == "diffused"

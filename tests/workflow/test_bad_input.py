@@ -41,15 +41,14 @@ def run_stages(folder, options, *, labels=(4,), draw="random", **dataset):
         files["raw"], files["features"], scale=entry.get("scale", "none"), divide_by=1.0,
         pca=entry.get("pca"), **held,
     )  # fmt: skip
-    stage("prepare_labels")(files["raw"], files["labels"], **held)
-    stage("draw_splits")(
-        files["labels"], files["splits"], dataset="mine", draw=draw, labels_per_draw=list(labels),
-        trials=2, evaluate=entry["evaluate"], protocol=entry["protocol"], seed=0,
-    )  # fmt: skip
+    draws = {"dataset": "mine", "draw": draw, "labels_per_draw": list(labels), "trials": 2,
+             "evaluate": entry["evaluate"], "protocol": entry["protocol"], "seed": 0}  # fmt: skip
+    places = files["raw"], files["labels"], files["splits"]
+    stage("prepare_labels")(*places, held_out=held, draws=draws)
     metrics = folder / "metrics.csv"
     stage("train_method")(
         {n: files[n] for n in ("features", "labels", "splits")}, files["out"], metrics,
-        dataset="mine", method="knn", learner="knn", options={}, first=0, last=2,
+        dataset="mine", methods={"knn": {"learner": "knn", "options": {}}}, first=0, last=2,
     )  # fmt: skip
     return metrics.read_text().splitlines()
 

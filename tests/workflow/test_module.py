@@ -1,28 +1,27 @@
 """fewfold as a module of another Snakemake workflow, and its two Snakefiles."""
 
-import textwrap
-
 import pandas as pd
 
 from _project import ROOT
 
+SNAKEFILE = """
+SMALL = dict(source="gaussians_g50c", options=dict(n_samples=60, seed=1))
+RUN = dict(datasets=["tiny"], methods=["knn"], labels=[6], trials=1)
+module fewfold:
+    snakefile: "{}"
+    config: dict(run=RUN, datasets=dict(tiny=SMALL))
+use rule * from fewfold as fewfold_*
+
+rule best:
+    default_target: True
+    input: metrics="results/metrics.csv", page="results/report/index.html"
+    output: "best.txt"
+    shell: "grep -c knn {{input.metrics}} > {{output}}"
+"""
+
 
 def test_a_workflow_imports_ours_and_adds_a_rule(project, tmp_path):
-    (tmp_path / "Snakefile").write_text(textwrap.dedent(f"""
-        module fewfold:
-            snakefile: {str(project.folder / "workflow/Snakefile")!r}
-            config: {{"run": {{"datasets": ["tiny"], "methods": ["knn"], "labels": [6],
-                              "trials": 1}},
-                     "datasets": {{"tiny": {{"source": "gaussians_g50c",
-                                            "options": {{"n_samples": 60, "seed": 1}}}}}}}}
-        use rule * from fewfold as fewfold_*
-
-        rule best:
-            default_target: True
-            input: metrics="results/metrics.csv", page="results/report/index.html"
-            output: "best.txt"
-            shell: "grep -c knn {{input.metrics}} > {{output}}"
-    """))  # fmt: skip
+    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(project.folder / "workflow/Snakefile"))
     command = ["-m", "snakemake", "--cores", "2", "--directory", tmp_path / "work"]
     done = project.run(project.python, *command, cwd=tmp_path)
     assert done.returncode == 0, done.stdout[-3000:]

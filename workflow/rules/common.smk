@@ -2,6 +2,7 @@
 
 from fewfold.config.defaults import with_defaults
 from fewfold.config.label_jobs import LabelJobs
+from fewfold.config.paths import resolve_paths
 from fewfold.config.plan import Plan
 from fewfold.config.schema import read_schema
 from fewfold.config.schema import validate as validate_config
@@ -11,7 +12,7 @@ from fewfold.system.location import workflow_root
 ROOT = workflow_root(workflow.current_basedir)
 
 # A workflow that imports this one as a module gives its own config, without the defaults.
-config = with_defaults(config, ROOT)
+config = resolve_paths(with_defaults(config, ROOT), workflow.overwrite_configfiles)
 validate_config(config, read_schema(ROOT))
 jobs = LabelJobs(Plan(config), ROOT)
 
@@ -27,7 +28,6 @@ def reported(stage):
 # Jobs of a second or two: not worth a place in a cluster's queue.
 localrules:
     prepare_labels,
-    draw_splits,
     join_kernel,
     collect_metrics,
 

@@ -46,7 +46,7 @@ rule prepare_features:
 
 
 rule prepare_labels:
-    """Keep the truth apart from the features, so that new labels re-run little."""
+    """Keep the truth apart from the features; draw the labeled rows of every trial."""
     input:
         unpack(jobs.inputs("prepare_labels")),
     output:
@@ -58,30 +58,9 @@ rule prepare_labels:
     resources:
         **jobs.requests("prepare_labels"),
     params:
-        settings=jobs.holdout_settings,
+        settings=jobs.label_settings,
         code=jobs.code("prepare_labels"),
     message:
-        "Preparing the labels of {wildcards.dataset}"
+        "Preparing the labels and draws of {wildcards.dataset}"
     script:
         "../../scripts/prepare_labels.py"
-
-
-rule draw_splits:
-    """Draw the labelled rows of every trial, once for all methods."""
-    input:
-        unpack(jobs.inputs("draw_splits")),
-    output:
-        **layout.OUTPUTS["draw_splits"],
-    log:
-        layout.log("draw_splits"),
-    conda:
-        "../envs/fewfold.yaml"
-    resources:
-        **jobs.requests("draw_splits"),
-    params:
-        settings=jobs.split_settings,
-        code=jobs.code("draw_splits"),
-    message:
-        "Drawing the labelled rows of {wildcards.dataset}"
-    script:
-        "../../scripts/draw_splits.py"

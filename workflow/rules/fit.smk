@@ -91,7 +91,7 @@ rule join_kernel:
 
 
 rule train_method:
-    """Fit one method on a batch of labeled draws, label all rows, score and draw."""
+    """Fit a method, or several light ones, on labeled draws; label all rows, score and draw."""
     input:
         unpack(jobs.inputs("train_method")),
     output:
@@ -104,7 +104,6 @@ rule train_method:
     resources:
         **jobs.requests("train_method"),
     params:
-        names=jobs.training_names,
         settings=jobs.training_settings,
         code=jobs.training_code,
     message:

@@ -25,15 +25,17 @@ rule search_neighbors:
 
 
 rule build_graph:
-    """Weigh and symmetrise the neighbours; note components and isolated points."""
+    """Weigh and symmetrize the neighbors (of few rows, search them first); note components."""
     input:
         unpack(jobs.inputs("build_graph")),
     output:
         **layout.OUTPUTS["build_graph"],
     log:
         layout.log("build_graph"),
+    cache: True
     conda:
         "../envs/fewfold.yaml"
+    threads: 2
     resources:
         **jobs.requests("build_graph"),
     params:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fewfold.config.defaults import merge
 from fewfold.config.estimate import Estimate, estimate
+from fewfold.config.paths import resolve_paths
 from fewfold.config.plan import Plan
 from fewfold.config.reading import read_config
 
@@ -31,6 +32,7 @@ def plan_of(configfiles) -> Plan:
     root, config = project_root(), {}
     for path in (root / "config/config.yaml", *map(Path, configfiles)):
         config = merge(config, read_config(path, "--plan"))
+    config = resolve_paths(config, configfiles)
     validate(config, read_schema(root))
     return Plan(config)
 

@@ -17,6 +17,7 @@ from fewfold.config import resources
 from fewfold.config.plan import Plan
 from fewfold.config.sizes import cut_into, draws_figures, job_sizes, kind_of
 from fewfold.exceptions import ConfigError
+from fewfold.graph.settings import GraphSettings
 from fewfold.methods.registry import REFERENCES, manifolds, sections
 from fewfold.pipeline import layout
 from fewfold.pipeline.file_digests import file_digest
@@ -26,7 +27,7 @@ from fewfold.pipeline.provenance import script_digest, templates_digest
 TABLE = ("fewfold.methods.registry",)
 
 # Keys of an entry that name other entries, or that only decide how the work is cut.
-REFERENCE_KEYS = ("graph", "manifold", "kernel", "learner", "type", "tile_rows")
+REFERENCE_KEYS = ("graph", "manifold", "kernel", "learner", "type", "tile_rows", "max_gb")
 
 # Settings of a graph that do not change which neighbors are found.
 WEIGHT_KEYS = ("weights", "bandwidth", "symmetrize", "tile_rows")
@@ -133,9 +134,6 @@ class Jobs:
     def _prepare_labels_inputs(self, wildcards):
         return self._raw(wildcards, "labels")
 
-    def _draw_splits_inputs(self, wildcards):
-        return {"labels": self._path("prepare_labels", wildcards)}
-
     def _draw_map_inputs(self, wildcards):
         return {"features": self._path("prepare_features", wildcards)}
 
@@ -158,7 +156,14 @@ class Jobs:
             "pca": entry.get("pca"),
         }
 
-    def split_settings(self, wildcards) -> dict:
+    def label_settings(self, wildcards) -> dict:
+        """Which rows are set apart, and how labeled rows are drawn."""
+        return {
+            "held_out": self.holdout_settings(wildcards),
+            "draws": self.draw_settings(wildcards),
+        }
+
+    def draw_settings(self, wildcards) -> dict:
         """How labeled rows are drawn."""
         entry = self.plan.dataset(wildcards.dataset)
         return {
@@ -190,12 +195,22 @@ class Jobs:
             found["points"] = self._path("encode_points", wildcards, manifold=manifold)
         return found
 
+    def _kernel_file(self, wildcards, kernel):
+        """The matrix: a file that joins its tiles, or its only tile."""
+        if not self.plan.stores_kernel(wildcards.dataset, kernel):
+            return {}
+        if self.plan.kernel_tiles(wildcards.dataset, kernel) == 1:
+            stage, more = "compute_kernel_tile", {"tile": 0}
+        else:
+            stage, more = "join_kernel", {}
+        return {"kernel": self._path(stage, wildcards, kernel=kernel, **more)}
+
     def _referred(self, wildcards, section, name):
         """The files of the entries that an entry names."""
         readers = {
             "graphs": self._graph_file,
             "manifolds": self._manifold_files,
-            "kernels": lambda w, kernel: {"kernel": self._path("join_kernel", w, kernel=kernel)},
+            "kernels": self._kernel_file,
         }
         entry, files = self.config[section][name], {}
         for other, key in REFERENCES.items():
@@ -204,8 +219,12 @@ class Jobs:
         return files
 
     def _rows(self, wildcards, *stages):
-        outputs = [(stage, next(iter(layout.OUTPUTS[stage]))) for stage in stages]
-        return {name: self._path(stage, wildcards) for stage, name in outputs}
+        found = {}
+        for stage in stages:
+            rule, output = layout.WRITTEN_BY.get(stage, (stage, None))
+            name = output or next(iter(layout.OUTPUTS[rule]))
+            found[name] = self._path(stage, wildcards)
+        return found
 
     def part_code(self, stage: str, section: str) -> Callable[[object], str]:
         """Return the function from wildcards to the digest of a stage and its part's module."""
@@ -223,8 +242,16 @@ class Jobs:
 
     def _build_graph_inputs(self, wildcards):
         count = self.plan.graph_tiles(wildcards.dataset, wildcards.graph)
+        if self._searches_itself(wildcards):
+            return self._rows(wildcards, "prepare_features")
         at = partial(self._path, "search_neighbors", wildcards, graph=wildcards.graph)
         return {"tiles": [at(tile=tile) for tile in range(count)]}
+
+    def _searches_itself(self, wildcards):
+        """Whether a graph is built where it is searched: plain distances of few rows."""
+        entry = plain(self.config["graphs"][wildcards.graph], ("tile_rows",))
+        few = self.plan.graph_tiles(wildcards.dataset, wildcards.graph) == 1
+        return few and GraphSettings.from_dict(entry).is_plain
 
     def _extend_graph_inputs(self, wildcards):
         return {
@@ -250,7 +277,6 @@ class Jobs:
 
     def graph_code(self, stage: str) -> Callable[[object], str]:
         """Return the digest's function: plain graphs need no code of invariant metrics."""
-        from fewfold.graph.settings import GraphSettings
 
         def digest(wildcards):
             entry = plain(self.config["graphs"][wildcards.graph], ("tile_rows",))
@@ -300,15 +326,13 @@ class Jobs:
 
     def _compute_kernel_tile_inputs(self, wildcards):
         files = self._referred(wildcards, "kernels", wildcards.kernel)
-        if "points" in files:  # a kernel compares encoded rows, not the model that encoded them
-            del files["manifold"]
         return {**self._rows(wildcards, "prepare_features", "draw_splits"), **files}
 
     def kernel_settings(self, wildcards) -> dict:
         """Which kernel, and which tile of it."""
         entry = self.config["kernels"][wildcards.kernel]
         return {
-            "kernel": plain(entry, ("tile_rows", *REFERENCES.values())),
+            "kernel": plain(entry, ("tile_rows", "max_gb", *REFERENCES.values())),
             "tile": int(wildcards.tile),
             "n_tiles": self.plan.kernel_tiles(wildcards.dataset, wildcards.kernel),
         }
@@ -320,7 +344,7 @@ class Jobs:
 
     def join_settings(self, wildcards) -> dict:
         """What a joined kernel was made with."""
-        return plain(self.config["kernels"][wildcards.kernel])
+        return plain(self.config["kernels"][wildcards.kernel], ("tile_rows", "max_gb"))
 
     def _make_copies_inputs(self, wildcards):
         return self._rows(wildcards, "prepare_features", "draw_splits")
@@ -338,51 +362,59 @@ class Jobs:
         from fewfold.transforms.naming import transform_key
 
         files = self._rows(wildcards, "prepare_features", "prepare_labels", "draw_splits")
-        files |= self._referred(wildcards, "methods", wildcards.method)
-        graph = self.plan.read_graph(wildcards.method)
+        for method in self.plan.batch(wildcards.dataset, wildcards.method):
+            files |= self._referred(wildcards, "methods", method)
+        graph = None if method != wildcards.method else self.plan.read_graph(method)
         if graph:
             files |= self._graph_file(wildcards, graph)
             if self.plan.n_held_out(wildcards.dataset):
                 files["extension"] = self._path("extend_graph", wildcards, graph=graph)
-        transform = self.plan.transform_of(wildcards.dataset, wildcards.method)
+        transform = self.plan.transform_of(wildcards.dataset, method)
         if transform is not None:
             key = transform_key(transform)
             files["copies"] = self._path("make_copies", wildcards, transform=key)
         return files
 
-    def training_names(self, wildcards) -> dict:
-        """The names in the rows of a table of metrics."""
-        return {"dataset": wildcards.dataset, "method": wildcards.method}
-
     def training_settings(self, wildcards) -> dict:
-        """Which learner, its options and the trials of a batch."""
-        entry = self.config["methods"][wildcards.method]
+        """Which learners with their options, by the names of their methods, and which trials."""
+        entries = {
+            method: self.config["methods"][method]
+            for method in self.plan.batch(wildcards.dataset, wildcards.method)
+        }
         return {
-            "learner": entry["learner"],
-            "options": plain(entry, REFERENCE_KEYS),
+            "dataset": wildcards.dataset,
+            "methods": {
+                method: {"learner": entry["learner"], "options": plain(entry, REFERENCE_KEYS)}
+                for method, entry in entries.items()
+            },
             "first": int(wildcards.first),
             "last": int(wildcards.last),
             "figures": draws_figures(self.plan, wildcards),
         }
 
     def training_code(self, wildcards) -> str:
-        """Digest of the learner's code, and of its figures' where the job draws them."""
-        part = sections()["methods"][self._kind("methods", wildcards.method)]
+        """Digest of the learners' code, and of their figures' where the job draws them."""
+        batch = self.plan.batch(wildcards.dataset, wildcards.method)
+        parts = [sections()["methods"][self._kind("methods", method)] for method in batch]
+        modules = {part.module for part in parts}
+        leave_out = TABLE
         if draws_figures(self.plan, wildcards):
-            modules = part.module, part.figures.split(":")[0]
-            return self.code("train_method", *modules, leave_out=TABLE)
-        leave_out = (*TABLE, "fewfold.report.pictures")
-        return self.code("train_method", part.module, leave_out=leave_out)
+            modules |= {part.figures.split(":")[0] for part in parts if part.figures}
+        else:
+            leave_out = (*TABLE, "fewfold.report.pictures")
+        return self.code("train_method", *sorted(modules), leave_out=leave_out)
 
     def trained(self, dataset: str, method: str, output: str = "predictions") -> list[str]:
         """Return the files of a method's predictions or metrics, one per batch of trials."""
-        at = partial(layout.path, "train_method", output, dataset=dataset, method=method)
+        trained_as = self.plan.batch_of(dataset, method)
+        at = partial(layout.path, "train_method", output, dataset=dataset, method=trained_as)
         return [at(first=first, last=last) for first, last in self.plan.trial_batches(dataset)]
 
     # --- tables and report -----------------------------------------------------------------
 
     def _collect_metrics_inputs(self, wildcards):
-        return {"parts": [p for pair in self.plan.pairs for p in self.trained(*pair, "metrics")]}
+        parts = (p for pair in self.plan.pairs for p in self.trained(*pair, "metrics"))
+        return {"parts": list(dict.fromkeys(parts))}
 
     def report_files(self) -> dict:
         """Return the paths that the report reads, for each dataset."""

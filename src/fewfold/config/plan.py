@@ -12,6 +12,12 @@ from fewfold.exceptions import ConfigError, InputError
 from fewfold.methods.registry import REFERENCES, methods, sections
 from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
+# Light methods of datasets up to this size are trained in one job, under this name.
+LIGHT_ROWS, BATCH = 20_000, "light"
+
+# A kernel matrix larger than this is not stored where its learner can do without.
+KERNEL_GB = 4.0
+
 # What a dataset may say otherwise than ``run`` says.
 _OVERRIDES = ("labels", "trials", "draw", "evaluate", "protocol")
 
@@ -37,12 +43,18 @@ def with_implied_manifolds(config: dict) -> dict:
     for name in config["run"]["methods"]:
         entry = found.get(name)
         record = methods().get(entry["learner"]) if entry else None
-        if record is None or record.implies is None or entry.get("manifold"):
-            continue
-        if not record.implies.by(entry):
+        if record is None or record.implies is None or not record.implies.by(entry):
             continue
         kind = record.implies.manifold
         known = {p.name for p in sections()["manifolds"][kind].parameters}
+        if entry.get("manifold"):
+            twice = sorted((known | {"graph"}) & set(entry))
+            if twice:
+                raise ConfigError(
+                    f"config: methods.{name}.{twice[0]} is a setting of its manifold "
+                    f"{entry['manifold']!r}. Set it there, or name no manifold."
+                )
+            continue
         stage = {key: entry[key] for key in sorted(entry) if key in known or key == "graph"}
         digest = hashlib.sha256(json.dumps(stage, sort_keys=True).encode()).hexdigest()[:8]
         stage = {"type": kind, **stage}
@@ -264,6 +276,27 @@ class Plan:
         skipped = self.skipped(name)
         return [m for m in self.run["methods"] if m not in skipped]
 
+    def batch(self, name: str, method: str) -> list[str]:
+        """Return the methods that one training job holds: ``method`` alone, or a batch by name."""
+        return self._light(name) if method == BATCH else [method]
+
+    def batch_of(self, name: str, method: str) -> str:
+        """Return the name under which a method is trained: its own, or that of its batch."""
+        return BATCH if method in self._light(name) else method
+
+    def _light(self, name):
+        """The methods whose fits are too short for a job each: see `Method.light`."""
+        if "label" in self.config or self.n_rows(name) > LIGHT_ROWS or BATCH in self.run["methods"]:
+            return []
+        found = [
+            method
+            for method in self.methods_for(name)
+            if methods()[self.config["methods"][method]["learner"]].light
+            and not self.graphs_of(method)
+            and not self.manifolds_of(method)
+        ]
+        return found if len(found) > 1 else []
+
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
         """All (dataset, method) that run."""
@@ -325,23 +358,62 @@ class Plan:
 
     def largest_budget(self, name: str) -> int:
         """Return an upper bound of the labels in one draw."""
+        return max(self.budgets(name))
+
+    def budgets(self, name: str) -> list[int]:
+        """Return upper bounds of the labels in the draws of each budget."""
         rows = self.n_rows(name)
-        counts = [
+        counts = (
             max(1, round(b * rows)) if isinstance(b, float) else b
             for b in self.dataset(name)["labels"]
-        ]
-        return min(max(counts), rows)
+        )
+        return [min(count, rows) for count in counts]
 
     def trial_batches(self, name: str) -> list[tuple[int, int]]:
         """Cut the trials into the batches that one training job holds."""
         trials, step = self.dataset(name)["trials"], self.run["trials_per_job"]
         return [(first, min(first + step, trials)) for first in range(0, trials, step)]
 
+    def kernel_rows(self, name: str, kernel: str) -> int:
+        """Return the most rows that a kernel's matrices hold: those that some draw may label."""
+        entry, n = self.dataset(name), self.n_rows(name)
+        settings = self.config["kernels"][kernel]
+        if not sections()["kernels"][settings["type"]].is_by_budget(settings):
+            return min(n, entry["trials"] * self.largest_budget(name))
+        return sum(min(n, entry["trials"] * count) for count in self.budgets(name))
+
     def kernel_tiles(self, name: str, kernel: str) -> int:
-        """Return the number of tile jobs of a kernel: rows that some draw may label."""
-        trials = self.dataset(name)["trials"]
-        rows = min(self.n_rows(name), trials * self.largest_budget(name))
+        """Return the number of tile jobs of a kernel."""
+        rows = self.kernel_rows(name, kernel)
         return -(-rows // self.config["kernels"][kernel].get("tile_rows", 4000))
+
+    def kernel_gb(self, name: str, kernel: str) -> float:
+        """Return the most that a kernel's matrices take, stored densely."""
+        return 4e-9 * self.kernel_rows(name, kernel) * self.describe(name).n_samples
+
+    def stores_kernel(self, name: str, kernel: str) -> bool:
+        """Whether a kernel is stored; a learner that can do without computes a larger one's blocks.
+
+        Kernels that a learner must have, or that another kernel is made of, are stored always.
+        """
+        entries = self.config["methods"], self.config["kernels"]
+        using = [entry for section in entries for entry in section.values()
+                 if entry.get("kernel") == kernel]  # fmt: skip
+        optional = all(
+            "learner" in entry and methods()[entry["learner"]].needs.kernel == "may"
+            for entry in using
+        )
+        most = self.config["kernels"][kernel].get("max_gb", KERNEL_GB)
+        return not optional or self.kernel_gb(name, kernel) <= most
+
+    def large_kernels(self, name: str) -> dict[str, float]:
+        """Return the kernels of a dataset that are too large to be stored, with their GB."""
+        used = {kernel for method in self.methods_for(name) for kernel in self.kernels_of(method)}
+        return {
+            kernel: self.kernel_gb(name, kernel)
+            for kernel in sorted(used)
+            if not self.stores_kernel(name, kernel)
+        }
 
     def graph_tiles(self, name: str, graph: str) -> int:
         """Return the number of jobs that a graph's neighbour search is cut into."""

@@ -64,6 +64,11 @@ def _entry_schema(key, record):
     properties |= {p.name: p.schema() for p in record.parameters}
     if isinstance(record, KernelType):
         properties["tile_rows"] = {"$ref": "#/$defs/tile_rows"}
+        properties["max_gb"] = {
+            "type": "number",
+            "minimum": 0,
+            "description": "GB above which a learner that can do without gets no stored matrix",
+        }
     return {"additionalProperties": False, "properties": properties}
 
 

@@ -22,11 +22,13 @@ def columns_of(plan, name) -> int:
 
 def kind_of(plan, wildcards) -> str:
     """Return a job's metric of the graph, type of the manifold or kernel, or learner, or ""."""
+    if hasattr(wildcards, "method"):
+        first = plan.batch(wildcards.dataset, wildcards.method)[0]
+        return plan.config["methods"][first]["learner"]
     for wildcard, section, key in (
         ("graph", "graphs", "metric"),
         ("manifold", "manifolds", "type"),
         ("kernel", "kernels", "type"),
-        ("method", "methods", "learner"),
     ):
         if hasattr(wildcards, wildcard):
             return plan.config[section][getattr(wildcards, wildcard)].get(key, "")
@@ -47,6 +49,9 @@ def job_sizes(plan, stage, wildcards) -> Sizes:
     name = wildcards.dataset
     if stage in ("fetch_dataset", "prepare_features"):
         return sizes_of(plan, name)._replace(d=plan.describe(name).n_features)
+    if stage == "train_method":
+        sizes = sizes_of(plan, name)
+        return sizes._replace(fits=sizes.fits * len(plan.batch(name, wildcards.method)))
     sizes = sizes_of(plan, name, all_draws=stage in ("compute_kernel_tile", "make_copies"))
     if stage == "compute_kernel_tile":
         tiles = plan.kernel_tiles(name, wildcards.kernel)
@@ -57,4 +62,4 @@ def job_sizes(plan, stage, wildcards) -> Sizes:
 def draws_figures(plan, wildcards) -> bool:
     """Whether a training job draws its method's pictures: that of the first trials, for reports."""
     first = int(wildcards.first) == 0 and "label" not in plan.config
-    return first and plan.has_figures(wildcards.method)
+    return first and any(map(plan.has_figures, plan.batch(wildcards.dataset, wildcards.method)))

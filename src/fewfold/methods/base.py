@@ -11,6 +11,7 @@ An estimator follows scikit-learn, and takes what earlier stages made, as far as
     label_distributions_     class probabilities of all rows, in the order of ``classes_``
     predict(X_new), predict_proba(X_new, ...)
     details_, status_        plain values worth keeping; "ok" or a short phrase
+    prepare(X)               optional: arrays that need no label, given to `fit` as ``shared``
     to_arrays(), from_arrays(arrays, notes)
 """
 
@@ -80,22 +81,50 @@ class Needs:
 
 @dataclass(frozen=True)
 class Candidate:
-    """When ``fewfold label`` considers a method.
+    """One setting of a method that ``fewfold label`` considers, and when.
 
     Attributes
     ----------
     why : str
         One sentence for the report: what data it suits.
-    max_rows : int or None
-        Not considered for more rows.
-    family : str or None
-        Candidates of one family make similar mistakes, and share one first weight where
-        candidates are combined.
+    name : str
+        In ``--methods``, tables and model files; by default the method's.
+    family : str
+        Candidates of one family are alike, and share one first weight; by default the name.
+    settings : dict
+        Of the method's parameters, as in a config.
+    tasks : tuple of str or None
+        By default the method's.
+    rows : {"dense", "sparse", "any", "images"}
+        The rows it is for; "images": only if rows are images (or series).
+    graph : str
+        Which graph it works on, if on one: "rows" (10 neighbors), "near" (5) or "images".
+    class_shares : {"labels", "equal"} or None
+        What it assumes of the sizes of the classes, if anything.
+    max_rows, max_labels : int or None
+        Not considered for more.
+    prepared_like : str or None
+        The candidate of this method whose preparation (what needs no label) it shares.
+    trusted : bool
+        Did best on other data of this kind with few labels: it answers alone unless the
+        combination is clearly better on held-out labels.
+    quick : bool
+        Whether ``--quick`` uses it.
     """
 
     why: str
+    name: str = ""
+    family: str = ""
+    settings: dict = field(default_factory=dict)
+    tasks: tuple[str, ...] | None = None
+    rows: str = "dense"
+    graph: str = "rows"
+    class_shares: str | None = None
     max_rows: int | None = None
-    family: str | None = None
+    max_labels: int | None = None
+    prepared_like: str | None = None
+    trusted: bool = False
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,25 +199,34 @@ class Method(Record):
     oracle : tuple of (parameter, value) or None
         The setting with which it is given what no method can know; the report shows such an
         entry but does not rank it.
+    light : bool
+        Whether fits to some thousand rows take a fraction of a second: such methods of a dataset
+        share a job, where they read nothing but features and kernels.
     implies : Implied or None
         The manifold stage that its chain has even where an entry names none.
     figures : str or None
         ``"module:function"`` of (fitted model, data), which yields (title, caption, figure).
-    candidate : Candidate or None
-        When ``fewfold label`` considers it; None: only where asked for.
+    candidates : tuple of Candidate
+        When ``fewfold label`` considers it, and with which settings; without any, only where it
+        is asked for.
     """
 
     regressor: str | None = None
     tasks: tuple[str, ...] = (CLASSIFICATION,)
     clusters: bool = False
     oracle: tuple[str, Any] | None = None
+    light: bool = False
     implies: Implied | None = None
     figures: str | None = None
-    candidate: Candidate | None = None
+    candidates: tuple[Candidate, ...] = ()
 
     def is_oracle(self, settings: dict) -> bool:
         """Tell whether these settings give the method what no method can know."""
         return self.oracle is not None and settings.get(self.oracle[0]) == self.oracle[1]
+
+    def estimator_class(self, task: str = CLASSIFICATION):
+        """Import and return the estimator of a task."""
+        return load(self.regressor if task == REGRESSION and self.regressor else self.target)
 
     def build(self, settings: dict, *, task: str = CLASSIFICATION, **context):
         """Make an estimator from a config entry's settings.
@@ -201,8 +239,7 @@ class Method(Record):
         **context
             ``random_state``, ``n_classes``, ``image_shape``: given to estimators that take them.
         """
-        target = self.regressor if task == REGRESSION and self.regressor else self.target
-        estimator = load(target)
+        estimator = self.estimator_class(task)
         takes = inspect.signature(estimator).parameters
         options = {key: value for key, value in context.items() if key in takes}
         return estimator(**options | self.options(settings))
@@ -241,7 +278,19 @@ class ManifoldType(Record):
 
 @dataclass(frozen=True)
 class KernelType(Record):
-    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class."""
+    """A kernel whose rows fill a matrix in HDF5; ``target`` is its class.
+
+    Attributes
+    ----------
+    by_budget : tuple of (parameter, value) or None
+        The setting with which there is a matrix for each number of labels.
+    """
+
+    by_budget: tuple[str, Any] | None = None
+
+    def is_by_budget(self, settings: dict) -> bool:
+        """Tell whether these settings ask for a matrix for each number of labels."""
+        return self.by_budget is not None and settings.get(self.by_budget[0]) == self.by_budget[1]
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class CandidateClassifier(SemiSupervisedClassifier):
         shared : dict, optional
             From `prepare`; computed here by default.
         """
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         labels = self._read_labels(y, len(X))
         shared = self.prepare(X) if shared is None else shared
         self.fit_codes(X, shared, labels.rows, labels.codes, labels.n_classes)

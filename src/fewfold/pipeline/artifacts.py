@@ -22,6 +22,7 @@ import xxhash
 
 from fewfold import __version__
 from fewfold.exceptions import ArtifactError, InputError
+from fewfold.pipeline import layout
 from fewfold.pipeline.stage_schemas import SCHEMAS
 
 FORMAT_VERSION = 1
@@ -238,7 +239,8 @@ def maker(stage: str) -> str:
     >>> maker("build_graph"), maker("fewfold label")
     ('rule build_graph', "the command 'fewfold label'")
     """
-    return f"the command {stage!r}" if " " in stage else f"rule {stage}"
+    rule = layout.WRITTEN_BY.get(stage, (stage,))[0]
+    return f"the command {stage!r}" if " " in stage else f"rule {rule}"
 
 
 class Artifact:

@@ -25,6 +25,9 @@ METRIC_COLUMNS = [
     "fit_s", "predict_s", "status",
 ]  # fmt: skip
 
+# What the names of a method's arrays begin with, in a file of several methods' predictions.
+METHOD_PREFIX = "{}/"
+
 
 def failed_outcome(inputs: Inputs, reason: str) -> Outcome:
     """Return an outcome that knows nothing, with the reason as its status."""
@@ -113,9 +116,9 @@ def metric_row(truth, splits, cell: dict, outcome: Outcome, dtype) -> dict:
     }
 
 
-def write_metrics(path, rows: list[dict], **names) -> None:
-    """Write rows of one dataset and method as CSV; without pandas, most of a short job's time."""
+def write_metrics(path, rows: list[dict]) -> None:
+    """Write rows as CSV; without pandas, most of a short job's time."""
     with atomic_path(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({**names, **row} for row in rows)
+        writer.writerows(rows)

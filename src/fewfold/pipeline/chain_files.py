@@ -7,6 +7,7 @@ from dataclasses import replace
 from fewfold.exceptions import ArtifactError
 from fewfold.methods.base import ManifoldModel
 from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.cells import METHOD_PREFIX
 from fewfold.pipeline.stage_files import Labels, Splits, read_features, read_labels
 from fewfold.pipeline.training import Inputs
 
@@ -148,7 +149,7 @@ def check_rows(found) -> None:
             )
 
 
-def cells_of(file, splits: Splits, n_rows: int) -> list[dict]:
+def cells_of(file, splits: Splits, n_rows: int, method: str | None = None) -> list[dict]:
     """Return the cells of a file of predictions, checked against the draws that they answer.
 
     Parameters
@@ -157,13 +158,27 @@ def cells_of(file, splits: Splits, n_rows: int) -> list[dict]:
         Of stage train_method.
     splits : Splits
     n_rows : int
+    method : str, optional
+        Whose cells; of a file of one method they are all its own.
+
+    Returns
+    -------
+    list of dict
+        With ``name``: what follows ``labels/`` and ``confidence/`` in the names of its arrays.
     """
     cells = file.note("cells")
+    several = len({cell.get("method") for cell in cells}) > 1
+    if several:
+        cells = [cell for cell in cells if cell["method"] == method]
+        if not cells:
+            file.fail(f"holds no predictions of {method!r}")
     for cell in cells:
         if cell["trial"] >= len(splits.order) or cell["budget"] not in splits.budgets:
             file.fail(f"answers trial {cell['trial']} with {cell['budget']} labels, never drawn")
+        prefix = METHOD_PREFIX.format(method) if several else ""
+        cell["name"] = f"{prefix}{cell['trial']}/{cell['budget']}"
         for group in ("labels", "confidence"):
-            name = f"{group}/{cell['trial']}/{cell['budget']}"
+            name = f"{group}/{cell['name']}"
             if file.shape(name) != (n_rows,):
                 file.fail(f"has shape {file.shape(name)} for {name!r}, expected {(n_rows,)}")
     return cells

@@ -8,8 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.pipeline import artifacts
+from fewfold.pipeline import artifacts, layout
 from fewfold.svm.kernels import blocks_of
+
+# What the tiles of a kernel have in common.
+_SAME = ("kind", "type", "n", "n_new", "sparse", "levels")
 
 
 def write_tile(path, source, rows, **provenance) -> None:
@@ -20,7 +23,7 @@ def write_tile(path, source, rows, **provenance) -> None:
     path : path-like
     source : FeatureKernel, or another with its attributes and ``rows``
     rows : int array
-        The rows of this tile.
+        The rows of this tile; of a source with ``levels``, `level_rows`.
     **provenance
         Passed to `artifacts.writing`.
     """
@@ -30,6 +33,8 @@ def write_tile(path, source, rows, **provenance) -> None:
         for key in ("kind", "n", "n_new", "gamma"):
             out.note(key, getattr(source, key))
         out.note("sparse", source.is_sparse)
+        out.note("levels", getattr(source, "levels", None))
+        out.note("type", getattr(source, "type", None))
         if source.is_sparse:
             parts = [sparse.csr_array(source.rows(rows[s])) for s in slices]
             K = (
@@ -43,10 +48,27 @@ def write_tile(path, source, rows, **provenance) -> None:
             out.add_blocks("K", (len(rows), source.n_columns), np.float32, blocks)
 
 
+def level_rows(source, splits) -> np.ndarray:
+    """Return the rows that training needs, sorted.
+
+    Most kernels are one matrix over all rows that some draw labels. Of one whose settings depend
+    on the number of labels (``levels``, one for each budget) there is a matrix per budget, with
+    the rows of that budget's draws: row ``r`` of level ``i`` has the number ``i n + r``.
+    """
+    if getattr(source, "levels", None) is None:
+        return splits.labeled_rows
+    parts = [
+        i * source.n + np.unique(splits.order[:, : level["n_labeled"]])
+        for i, level in enumerate(source.levels)
+    ]
+    return np.concatenate(parts)
+
+
 class KernelMatrix:
     """A kernel matrix over tile files: some rows, and all columns.
 
-    Columns are the rows of the dataset followed by the new (held-out) rows, if any.
+    Columns are the rows of the dataset followed by the new (held-out) rows, if any. A kernel of
+    one tile is that tile's file; several are joined by another file.
 
     Attributes
     ----------
@@ -54,20 +76,27 @@ class KernelMatrix:
         What is stored; squared distances are for a learner that chooses the width itself.
     n, n_new : int
     row_numbers : int ndarray
-        The rows that are stored, sorted.
+        The rows that are stored, sorted; see `level_rows`.
+    levels : list of dict or None
+        Settings of the matrices for different numbers of labels.
     gamma : float
         The data's own width (1 / median squared distance), the centre of a search.
     """
 
     def __init__(self, path):
         path = Path(path)
-        joined = artifacts.read(path, "join_kernel")
-        self.kind = joined.note("kind")
+        stage = layout.stage_of(path)
+        stage = stage if stage in ("compute_kernel_tile", "join_kernel") else "join_kernel"
+        joined = artifacts.read(path, stage)
+        self.kind, self.type = joined.note("kind"), joined.note("type")
         self.n, self.n_new = joined.note("n"), joined.note("n_new")
         self.gamma = joined.note("gamma")
-        self.type = joined.settings.get("type")
-        self.is_sparse = joined.note("sparse")
+        self.is_sparse, self.levels = joined.note("sparse"), joined.note("levels")
         self.row_numbers = joined["rows"]
+        if stage == "compute_kernel_tile":
+            self._starts, self._tiles = np.zeros(1, np.int64), [joined]
+            self._check_order(joined)
+            return
         self._starts = joined["tile_starts"]
         tiles = [path.parent / name for name in joined["tiles"]]
         if any(Path(name).is_absolute() or ".." in Path(name).parts for name in joined["tiles"]):
@@ -77,15 +106,14 @@ class KernelMatrix:
         for tile, wanted in zip(self._tiles, joined["tile_digests"]):
             if tile.content != wanted:
                 tile.fail("is not the tile that its kernel was joined from")
-            same = (tile.note(key) == joined.note(key) for key in ("kind", "n", "n_new", "sparse"))
-            if not all(same):
+            if not all(tile.note(key) == joined.note(key) for key in _SAME):
                 tile.fail("does not agree with the kernel that it is a tile of")
         joined.close()
 
     def _check_order(self, joined):
         """Rows are found by bisection, so they and the starts of tiles must be sorted."""
         rows, starts = self.row_numbers, self._starts
-        joined.check_rows("rows", rows, self.n)
+        joined.check_rows("rows", rows, self.n * len(self.levels or [0]))
         if (np.diff(rows.astype(np.int64)) <= 0).any():
             joined.fail("names rows out of order or twice")
         if not len(starts) or starts[0] != 0 or (np.diff(starts.astype(np.int64)) < 0).any():
@@ -113,17 +141,29 @@ class KernelMatrix:
                 out[here] = self._tiles[t].rows("K", local)
         return out
 
-    def all_rows(self, indices) -> np.ndarray:
+    def level(self, settings: dict) -> int | None:
+        """Return the number of the matrix with these settings; None where there is none."""
+        for i, level in enumerate(self.levels or []):
+            if {key: level.get(key) for key in settings} == settings:
+                return i
+        return None
+
+    def all_rows(self, indices, level: int | None = None) -> np.ndarray:
         """Return rows against all columns, the new rows' columns last."""
-        return self._read(indices)
+        if level is None and self.levels is not None:
+            raise InputError(
+                "The kernel file holds a matrix for each number of labels, which this learner "
+                f"does not take. Name a kernel of one matrix (of type {self.type}, one sigma)."
+            )
+        return self._read((level or 0) * self.n + np.asarray(indices))
 
     def rows(self, indices) -> np.ndarray:
         """Return rows against the dataset's own rows, (len(indices), n) float32."""
-        return self._read(indices)[:, : self.n]
+        return self.all_rows(indices)[:, : self.n]
 
     def new_rows(self, indices) -> np.ndarray:
         """Return rows against the new rows, (len(indices), n_new) float32."""
-        return self._read(indices)[:, self.n :]
+        return self.all_rows(indices)[:, self.n :]
 
 
 def join_tiles(path, tiles, *, settings, seed=None):
@@ -140,7 +180,7 @@ def join_tiles(path, tiles, *, settings, seed=None):
         out.add("tile_starts", starts.astype(np.int64))
         out.add("tiles", names)
         out.add("tile_digests", [t.content for t in opened])
-        for key in ("kind", "n", "n_new", "gamma", "sparse"):
+        for key in (*_SAME, "gamma"):
             out.note(key, first.note(key))
         if not first.note("sparse"):
             parts = [(name, len(r)) for name, r in zip(names, rows) if len(r)]

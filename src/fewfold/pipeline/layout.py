@@ -15,8 +15,10 @@ from typing import NamedTuple
 OUTPUTS = {
     "fetch_dataset": {"raw": "results/{dataset}/raw.h5"},
     "prepare_features": {"features": "results/{dataset}/features.h5"},
-    "prepare_labels": {"labels": "results/{dataset}/labels.h5"},
-    "draw_splits": {"splits": "results/{dataset}/splits.h5"},
+    "prepare_labels": {
+        "labels": "results/{dataset}/labels.h5",
+        "splits": "results/{dataset}/splits.h5",
+    },
     "search_neighbors": {"neighbors": "results/{dataset}/graphs/{graph}/neighbors_{tile}.h5"},
     "build_graph": {"graph": "results/{dataset}/graphs/{graph}.h5"},
     "extend_graph": {"extension": "results/{dataset}/graphs/{graph}.new.h5"},
@@ -36,10 +38,12 @@ OUTPUTS = {
         "comparisons": "results/comparisons.csv",
     },
     "make_report": {"page": "results/report/index.html"},
-    "choose_method": {"choice": "results/{dataset}/choice.h5"},
-    "label_rows": {"answer": "results/{dataset}/answer.h5"},
-    "cluster_rows": {"clusters": "results/{dataset}/clusters.h5"},
-    "save_model": {"model": "results/{dataset}/label/model.h5"},
+    "prepare_candidates": {"prepared": "results/{dataset}/label/prepared.h5"},
+    "examine_candidates": {"evidence": "results/{dataset}/label/candidates_{tile}.h5"},
+    "label_rows": {
+        "answer": "results/{dataset}/label/answer.h5",
+        "model": "results/{dataset}/label/model.h5",
+    },
     "make_label_report": {
         "labels": "results/{dataset}/label/labels.csv",
         "advice": "results/{dataset}/label/label_next.csv",
@@ -48,11 +52,20 @@ OUTPUTS = {
     },
 }
 
+# The model file is of a kind of its own: it leaves the run's folder.
+MODEL_FILE = "label_rows.model"
+
+# Kinds of stage files that a rule of another name writes beside its own: (rule, output).
+WRITTEN_BY = {
+    "draw_splits": ("prepare_labels", "splits"),
+    MODEL_FILE: ("label_rows", "model"),
+}
+
 # What `fewfold run` asks for.
 TARGETS = (*OUTPUTS["collect_metrics"].values(), *OUTPUTS["make_report"].values())
 
 # What `fewfold label` asks for, and copies to the top of its folder.
-LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), *OUTPUTS["save_model"].values())
+LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), OUTPUTS["label_rows"]["model"])
 
 # What the command `fewfold label` itself writes from the user's file, as files of this stage.
 LABEL_COMMAND = "fewfold label"
@@ -86,11 +99,14 @@ _NUMBERS = ("tile", "first", "last")
 def path(stage: str, output: str | None = None, **wildcards) -> str:
     """Return the path of a stage's output; of its only or first one without a name.
 
+    ``stage`` may also be a kind of file of `WRITTEN_BY`.
+
     Examples
     --------
     >>> path("build_graph", dataset="digits", graph="euclidean")
     'results/digits/graphs/euclidean.h5'
     """
+    stage, output = WRITTEN_BY.get(stage, (stage, output))
     templates = OUTPUTS[stage]
     return (templates[output] if output else next(iter(templates.values()))).format(**wildcards)
 
@@ -113,11 +129,11 @@ def log(stage: str) -> str:
 def _patterns():
     found = []
     for stage, templates in OUTPUTS.items():
-        for template in templates.values():
+        for output, template in templates.items():
             pieces = re.split(r"{(\w+)}", template)
             pieces[0::2] = map(re.escape, pieces[0::2])
             pieces[1::2] = (f"(?P<{name}>{WILDCARDS[name]})" for name in pieces[1::2])
-            found.append((stage, re.compile("".join(pieces))))
+            found.append((stage, output, re.compile("".join(pieces))))
     return found
 
 
@@ -132,14 +148,21 @@ def producer(file: str) -> tuple[str, tuple] | None:
     >>> producer("my/own.csv") is None
     True
     """
-    for stage, pattern in _patterns():
+    found = _matched(file)
+    return None if found is None else (found[0], tuple(found[2].groupdict().items()))
+
+
+@cache
+def _matched(file):
+    """Return the rule, the output and the match of a file's path; None for a user's file."""
+    for stage, output, pattern in _patterns():
         if match := pattern.fullmatch(file):
-            return stage, tuple(match.groupdict().items())
+            return stage, output, match
     return None
 
 
 def stage_of(path) -> str | None:
-    """Return the stage that makes a file, wherever the run's folder is; None if it is not known.
+    """Return what kind of stage file a path is, wherever the run's folder is; None if not known.
 
     Examples
     --------
@@ -150,8 +173,9 @@ def stage_of(path) -> str | None:
     if "/".join(parts[-2:]) in (FEATURES, LABELS, TABLE):
         return LABEL_COMMAND
     for start in (i for i, part in enumerate(parts) if part == "results"):
-        if found := producer("/".join(parts[start:])):
-            return found[0]
+        if found := _matched("/".join(parts[start:])):
+            kinds = {by: kind for kind, by in WRITTEN_BY.items()}
+            return kinds.get(found[:2], found[0])
     return None
 
 

@@ -130,12 +130,14 @@ def _predictions(files, n_rows):
     budget = splits.budgets[-1]
     for method, path in files["predictions"].items():
         with read(path, "train_method") as batch:
-            trial = cells_of(batch, splits, n_rows)[0]["trial"]
+            cells = cells_of(batch, splits, n_rows, method)
+            trial = cells[0]["trial"]
+            name = next(c["name"] for c in cells if (c["trial"], c["budget"]) == (trial, budget))
             views[method] = PredictionView(
                 n_labeled=budget,
                 trial=trial,
-                labels=batch[f"labels/{trial}/{budget}"],
-                confidence=batch[f"confidence/{trial}/{budget}"],
+                labels=batch[f"labels/{name}"],
+                confidence=batch[f"confidence/{name}"],
                 labeled=splits.order[trial, :budget],
             )
     return views

@@ -1,6 +1,6 @@
 """SVMs on an atlas of overlapping affine charts [atlas-2014]."""
 
-from fewfold.methods.base import Candidate, KernelType, ManifoldType, Method, Needs
+from fewfold.methods.base import KernelType, ManifoldType, Method, Needs
 from fewfold.methods.parameters import (
     Parameter,
     boolean,
@@ -18,6 +18,7 @@ _ASSIGNMENT = Parameter(
 _NORMALIZE = Parameter("normalize", boolean(), "divide by the root of both self-similarities", True)
 _GAMMA = Parameter("gamma", positive() | null(), "width of the weights")
 _SIGMA = Parameter("sigma", positive() | null(), "width of the local kernel")
+BUDGET = "budget"
 _Q = Parameter("q", count(), "charts that encode a point", 10)
 
 SVM_PARAMETERS = (
@@ -71,6 +72,7 @@ RECORDS = (
         name="atlas",
         target="fewfold.methods.atlas.kernel_stage:AtlasKernel",
         needs=Needs(manifold=("atlas",)),
+        by_budget=("sigma", BUDGET),
         cost_like="rbf",
         parameters=(
             Parameter(
@@ -82,15 +84,19 @@ RECORDS = (
             _ASSIGNMENT,
             _NORMALIZE,
             _GAMMA,
-            _SIGMA,
+            Parameter(
+                "sigma",
+                positive() | null() | one_of(BUDGET),
+                "width of the local kernel; budget: a matrix per number of labels, as atlas_svm "
+                "takes it",
+            ),
         ),
     ),
     Method(
         name="atlas_svm",
         target="fewfold.methods.atlas.estimator:AtlasSVC",
-        needs=Needs(manifold=("atlas",)),
+        needs=Needs(manifold=("atlas",), kernel="may"),
         figures="fewfold.methods.atlas.figures:draw",
         parameters=SVM_PARAMETERS,
-        candidate=Candidate("Classes on locally flat, curved manifolds.", max_rows=20_000),
     ),
 )

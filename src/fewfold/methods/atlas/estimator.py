@@ -8,11 +8,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.methods.atlas import ESTIMATOR_PARAMETERS
-from fewfold.methods.atlas.arrays import finer_part
 from fewfold.methods.atlas.encoding import encode, encoding_width, take_rows
-from fewfold.methods.atlas.features import KERNEL_OF
-from fewfold.methods.atlas.kernels import kernel_scales
-from fewfold.methods.atlas.learners import LEARNERS, KernelOptions, choose_options
+from fewfold.methods.atlas.kernel_stage import level_of
+from fewfold.methods.atlas.learners import LEARNERS, choose_options, scaled_options
 from fewfold.methods.atlas.model import Atlas
 from fewfold.methods.atlas.state import STATE, pack, unpack
 from fewfold.methods.estimators import SemiSupervisedClassifier
@@ -114,7 +112,7 @@ class AtlasSVC(SemiSupervisedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, *, manifold=None) -> AtlasSVC:
+    def fit(self, X, y, *, manifold=None, kernel=None) -> AtlasSVC:
         """Fit the atlas to all rows and the SVM to the labeled ones.
 
         Parameters
@@ -124,6 +122,8 @@ class AtlasSVC(SemiSupervisedClassifier):
             Classes; -1, NaN, None, "" or "-1" marks unlabeled rows (`fewfold.labels`).
         manifold : fewfold.methods.base.ManifoldModel, optional
             The atlas of the rows if it was fitted already, and their encoding if it is known.
+        kernel : fewfold.pipeline.kernel_files.KernelMatrix, optional
+            Stored rows of the kernel, used where they have the scales that are wanted.
 
         Returns
         -------
@@ -138,14 +138,15 @@ class AtlasSVC(SemiSupervisedClassifier):
         labels = self._read_labels(y, X.shape[0], min_classes=2)
         self.check_options()
         code = self._read_atlas(X, manifold)
-        self.fit_code(code, labels.rows, labels.codes)
+        shares = self.fit_code(code, labels.rows, labels.codes, kernel).stored_shares_
+        shares = self.shares(code) if shares is None else shares
         details = {
             "gamma": self.options_.gamma,
             "sigma": self.options_.sigma,
             "C": self.options_.C,
             "n_charts": len(self.atlas_["means"]),
         }
-        return self._finish(labels, self.shares(code), details=details)
+        return self._finish(labels, shares, details=details)
 
     def _read_atlas(self, X, manifold):
         """Take or fit the atlas; return the encoding of the rows."""
@@ -164,7 +165,7 @@ class AtlasSVC(SemiSupervisedClassifier):
             return encode(X, self.atlas_, self.q, np.arange(X.shape[0]))
         return {name: np.asarray(value) for name, value in manifold.points.items()}
 
-    def fit_code(self, code: dict[str, np.ndarray], labeled, codes) -> AtlasSVC:
+    def fit_code(self, code: dict[str, np.ndarray], labeled, codes, kernel=None) -> AtlasSVC:
         """Fit the SVM to encoded points.
 
         Parameters
@@ -174,6 +175,8 @@ class AtlasSVC(SemiSupervisedClassifier):
         labeled : int array of shape (n_labeled,)
         codes : int array of shape (n_labeled,)
             Class codes from 0; each occurs.
+        kernel : KernelMatrix, optional
+            See `fit`.
 
         Returns
         -------
@@ -188,35 +191,51 @@ class AtlasSVC(SemiSupervisedClassifier):
         options = options.replace(C=options.penalty(own))
         self.options_ = options
         self.q_ = encoding_width(code)
-        self.learner_ = LEARNERS[self.kernel](options).fit(own, codes)
+        self.learner_, self.stored_shares_ = LEARNERS[self.kernel](options), None
+        stored = self._stored(kernel, labeled)
+        if stored is None:
+            self.learner_.fit(own, codes)
+            return self
+        self.learner_.fit(own, codes, stored[:, labeled])
+        self._support = np.asarray(labeled)[self.learner_.svm.support]
+        K = stored[self.learner_.svm.support]
+        self.stored_shares_ = self._kernel_shares(K[:, : kernel.n])
         return self
 
+    def _stored(self, kernel, rows):
+        """Return the rows of a stored kernel with the scales in use; None if there are none."""
+        self._level = self._support = None
+        if kernel is None or kernel.type != "atlas" or self.kernel != "rbf":
+            return None
+        self._level = kernel.level({"n_labeled": len(rows), **level_of(self.options_)})
+        return None if self._level is None else kernel.all_rows(rows, self._level)
+
+    def _kernel_shares(self, K):
+        """Return the shares of points from support rows of the kernel, a block at a time."""
+        parts = [
+            self.learner_.kernel_shares(K[:, start : start + _BLOCK_ROWS].T)
+            for start in range(0, K.shape[1], _BLOCK_ROWS)
+        ]
+        return np.concatenate(parts)
+
     def _options(self, code, atlas, n_labeled, share):
-        n_charts = int(code["charts"].max()) + 1 if atlas is None else len(atlas["means"])
-        gamma, sigma = kernel_scales(code, n_charts, n_labeled)
-        if self.kernel in KERNEL_OF:
-            sigma /= 2  # squares and products of the projections are then of size 1 as well
-        finer = finer_part(code)
-        if finer is not None:
-            part = None if atlas is None else finer_part(atlas)
-            finer = self._options(finer, part, n_labeled, share)
-        return KernelOptions(
-            kernel=self.kernel,
-            assignment=self.assignment,
-            normalize=self.normalize,
-            gamma=gamma if self.gamma is None else self.gamma,
-            sigma=sigma if self.sigma is None else self.sigma,
-            C=self.C,
-            solver=self.solver,
-            scheme=self.scheme,
-            n_charts=n_charts,
+        names = ("kernel", "assignment", "normalize", "C", "solver", "scheme")
+        return scaled_options(
+            code,
+            atlas,
+            n_labeled,
+            self.gamma,
+            self.sigma,
             share_labeled=share,
             seed=_seed(self.random_state),
-            finer=finer,
+            **{name: getattr(self, name) for name in names},
         )
 
-    def _decide(self, X, points=None):
+    def _decide(self, X, points=None, kernel=None):
         check_is_fitted(self)
+        if kernel is not None and getattr(self, "_support", None) is not None:
+            shares = self._kernel_shares(kernel.all_rows(self._support, self._level)[:, kernel.n :])
+            return shares, np.ones(len(shares), bool)
         if points is None:
             X = validate_data(
                 self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False

@@ -13,7 +13,7 @@ from fewfold.exceptions import InputError
 from fewfold.methods.atlas.arrays import finer_part
 from fewfold.methods.atlas.encoding import chart_entries, take_rows
 from fewfold.methods.atlas.features import KERNEL_OF, atlas_features
-from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_diagonal
+from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_diagonal, kernel_scales
 from fewfold.svm.folds import stratified_folds
 from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
 from fewfold.svm.probability import decisions_to_proba
@@ -133,16 +133,51 @@ class KernelOptions:
         return default_penalty(own, self.share_labeled)
 
 
+def scaled_options(
+    code, atlas: dict | None, n_labeled: int | None, gamma=None, sigma=None, **options
+) -> KernelOptions:
+    """Return options whose scales, where not given, are those of the data.
+
+    Parameters
+    ----------
+    code : dict of ndarrays
+        Encoding of all points.
+    atlas : dict of ndarrays, optional
+        Tells the number of charts; by default those that some point is encoded by.
+    n_labeled : int or None
+    gamma, sigma : float or None
+    **options
+        Other fields of `KernelOptions`.
+    """
+    n_charts = int(code["charts"].max()) + 1 if atlas is None else len(atlas["means"])
+    own_gamma, own_sigma = kernel_scales(code, n_charts, n_labeled)
+    if options["kernel"] in KERNEL_OF:
+        own_sigma /= 2  # squares and products of the projections are then of size 1 as well
+    finer = finer_part(code)
+    if finer is not None:
+        part = None if atlas is None else finer_part(atlas)
+        finer = scaled_options(finer, part, n_labeled, gamma, sigma, **options)
+    return KernelOptions(
+        gamma=own_gamma if gamma is None else gamma,
+        sigma=own_sigma if sigma is None else sigma,
+        n_charts=n_charts,
+        finer=finer,
+        **options,
+    )
+
+
 class DualSVM:
     """SVMs on the kernel."""
 
     def __init__(self, options: KernelOptions):
         self.options = options
 
-    def fit(self, code, codes) -> DualSVM:
-        """Train on encoded points and class codes."""
+    def fit(self, code, codes, stored=None) -> DualSVM:
+        """Train on encoded points and class codes; ``stored``: the kernel among them, if known."""
 
         def kernel(rows, columns):
+            if stored is not None:
+                return stored[np.ix_(rows, columns)]
             part = take_rows(code, rows)
             other = part if columns is rows else take_rows(code, columns)
             return self.options.matrix(part, other)
@@ -158,7 +193,10 @@ class DualSVM:
 
     def shares(self, code) -> np.ndarray:
         """Return the share of each class, of shape (n, n_classes)."""
-        K = self.options.matrix(code, self.points)
+        return self.kernel_shares(self.options.matrix(code, self.points))
+
+    def kernel_shares(self, K) -> np.ndarray:
+        """Return the same from the kernel between points and the support points."""
         return self.svm.proba(K, 5.0, "product")
 
 

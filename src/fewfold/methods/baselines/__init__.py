@@ -1,6 +1,6 @@
 """Supervised learners and scikit-learn's own spreading: what the manifold methods must beat."""
 
-from fewfold.methods.base import BOTH_TASKS, Candidate, KernelType, Method, Needs
+from fewfold.methods.base import BOTH_TASKS, REGRESSION, Candidate, KernelType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, integer, number, one_of, positive
 
 _NUMBER_OR_CV = positive() | one_of("cv")
@@ -39,6 +39,7 @@ RECORDS = (
         target="fewfold.methods.baselines.knn:KNNClassifier",
         regressor="fewfold.methods.baselines.knn:KNNRegressor",
         tasks=BOTH_TASKS,
+        light=True,
         parameters=(
             Parameter(
                 "n_neighbors",
@@ -48,17 +49,24 @@ RECORDS = (
             ),
             Parameter("metric", one_of("euclidean", "cosine"), "distance", "euclidean"),
         ),
-        candidate=Candidate("Classes that nearby labels decide."),
+        candidates=(
+            Candidate("Classes that nearby labels decide.", rows="sparse"),
+            Candidate("Values that nearby rows share.", tasks=(REGRESSION,), rows="any"),
+        ),
     ),
     Method(
-        name="linear_svm", target="fewfold.methods.baselines.linear_svm:LinearSVM", parameters=(_C,)
+        name="linear_svm",
+        target="fewfold.methods.baselines.linear_svm:LinearSVM",
+        light=True,
+        parameters=(_C,),
+        candidates=(Candidate("Texts and counts, where single columns decide.", rows="sparse"),),
     ),
     Method(
         name="svm",
         target="fewfold.methods.baselines.kernel_svm:KernelSVC",
         needs=Needs(kernel="must"),
+        light=True,
         parameters=(_C, _GAMMA),
-        candidate=Candidate("Smooth boundaries between classes."),
     ),
     Method(
         name="feature_svm",
@@ -72,7 +80,6 @@ RECORDS = (
         needs=Needs(graph="must", kernel="must"),
         cost_like="svm",
         parameters=(_C, _GAMMA, _SMOOTHING),
-        candidate=Candidate("Smooth boundaries, with answers averaged over neighbors."),
     ),
     Method(
         name="metric_svm",
@@ -92,11 +99,12 @@ RECORDS = (
             ),
             _SMOOTHING,
         ),
-        candidate=Candidate("Columns that matter unequally."),
+        candidates=(Candidate("Columns that matter unequally.", rows="any", max_labels=2000),),
     ),
     Method(
         name="label_spreading",
         target="fewfold.methods.baselines.spreading:KNNLabelSpreading",
+        light=True,
         parameters=(
             Parameter("n_neighbors", integer(1, 10000), "neighbors per point", 7),
             Parameter("alpha", number(above=0, below=1), "share of the neighbors", 0.2),

@@ -3,6 +3,27 @@
 from fewfold.methods.base import Candidate, Method
 from fewfold.methods.parameters import Parameter, count, list_of, number, one_of, positive
 
+_LIMITS = {"max_rows": 20_000, "max_labels": 2000}
+_WHY = {
+    "geodesic": "Classes that dense regions of any shape hold together.",
+    "linear": "Classes with a gap along a line.",
+    "rbf": "Classes with a curved gap between them.",
+}
+
+
+def _both(name, features, family):
+    settings = {"features": features}
+    yield Candidate(
+        _WHY[features], name=name, family=family, settings=settings, class_shares="labels",
+        **_LIMITS,
+    )  # fmt: skip
+    yield Candidate(
+        _WHY[features], name=f"{name}_equal", family=family,
+        settings={**settings, "priors": "equal"}, prepared_like=name,
+        class_shares="equal", **_LIMITS,
+    )  # fmt: skip
+
+
 RECORDS = (
     Method(
         name="low_density",
@@ -29,6 +50,10 @@ RECORDS = (
             ),
             Parameter("max_landmarks", count(), "rows that the kernel is taken against", 1500),
         ),
-        candidate=Candidate("Classes that sparse regions separate.", family="low density"),
+        candidates=(
+            *_both("low_density", "geodesic", "geodesic"),
+            *_both("linear_tsvm", "linear", "tsvm"),
+            *_both("rbf_tsvm", "rbf", "tsvm"),
+        ),
     ),
 )

@@ -1,6 +1,6 @@
 """Tree ensembles whose fitted state is plain arrays."""
 
-from fewfold.methods.base import BOTH_TASKS, Candidate, Method
+from fewfold.methods.base import BOTH_TASKS, REGRESSION, Candidate, Method
 from fewfold.methods.parameters import Parameter, count, one_of
 
 RECORDS = (
@@ -19,8 +19,27 @@ RECORDS = (
             ),
             Parameter("n_trees", count(), "of extra and forest", 100),
         ),
-        candidate=Candidate(
-            "Columns of different units, thresholds and interactions.", family="trees"
-        ),
+        candidates=(
+            Candidate(
+                "Columns of different units, thresholds and interactions.",
+                name="extra_trees",
+                settings={"ensemble": "extra"},
+                quick=True,
+                family="trees",
+            ),
+            Candidate(
+                "The same, from samples of the labels.",
+                name="forest",
+                settings={"ensemble": "forest"},
+                family="trees",
+            ),
+            Candidate(
+                "Sums of small steps.",
+                name="boosting",
+                settings={"ensemble": "boosting"},
+                tasks=(REGRESSION,),
+                family="trees",
+            ),
+        ),  # fmt: skip
     ),
 )
