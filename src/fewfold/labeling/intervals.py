@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from fewfold.exceptions import InputError
 
-STRENGTH = 0.03
+STRENGTH = 0.1
 LEVEL = 0.95
 # Labels that are missing per class and label: with few labels per class a draw that has many of
 # one and few of another looks easy and labels badly.

@@ -19,6 +19,9 @@ RECORDS = (
         parameters=(
             Parameter("kind", one_of("linear", "rbf"), "kernel", "linear", argument="kernel"),
             Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
+            Parameter(
+                "target", one_of("value", "log"), "logarithms of values that are positive", "value"
+            ),
         ),
         candidate=Candidate("Values that change smoothly with the columns.", family="linear"),
     ),
