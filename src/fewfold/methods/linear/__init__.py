@@ -28,6 +28,9 @@ RECORDS = (
         parameters=(
             Parameter("kind", one_of("linear", "rbf"), "kernel", "linear", argument="kernel"),
             Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
+            Parameter(
+                "target", one_of("value", "log"), "logarithms of values that are positive", "value"
+            ),
         ),
         candidates=(
             Candidate("Sums of columns.", family="linear", max_labels=5000),
