@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run reproduction-docs test fuzz test-cluster test-faults lint format clean bench bench-quick lock licenses
+.PHONY: help install run reproduction-docs test fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,11 +32,18 @@ test: $(READY)  ## run all tests
 fuzz: $(READY)  ## change the contents of 5000 files, seal them again, and use them
 	@$(BIN)/python tests/fuzz_contents.py --cases 5000
 
+test-wheel: $(READY)  ## build the wheel, install it into a new environment, and use it from another folder
+	@$(BIN)/python -m pytest tests/package -rs
+
+wheel: $(READY)  ## build dist/fewfold-*.whl
+	@$(BIN)/python -m hatchling build -t wheel -d dist
+
 lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	$(BIN)/lint-imports
 
 format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .
@@ -44,7 +51,7 @@ format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/snakefmt Snakefile workflow
 
 reproduction-docs: $(READY)  ## write docs/reproduction.md and its figures from data/published and data/measured
-	@$(BIN)/python -m fewfold.reproduce
+	@$(BIN)/python benchmarks/pages/reproduction.py
 
 lock:  ## write dependencies/*.lock from pyproject.toml (UPGRADE=--upgrade takes the newest versions)
 	@folder=$$(mktemp -d) && $(PYTHON) -m venv $$folder && $$folder/bin/python -m pip install --quiet pip-tools packaging \

@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import io
 
 from fewfold.labeling.combination import Evidence, Task, combine, default_members, examine
-from fewfold.labeling.preparation import plan_columns, prepare_columns
+from fewfold.labeling.preparation import plan_columns, prepare_columns, simple_columns
 
 STORE = Path("results/answer")
 TABLES = (
@@ -55,7 +55,8 @@ def read_table(name):
     counts = frame[target].value_counts()
     frame = frame[frame[target].isin(counts[counts >= 10].index)].reset_index(drop=True)
     columns = frame.drop(columns=target)
-    X, _ = prepare_columns(columns, plan_columns(columns))
+    kinds = simple_columns(columns)
+    X, _ = prepare_columns(columns, kinds, plan_columns(columns, kinds))
     return X, np.unique(frame[target].astype(str), return_inverse=True)[1]
 
 

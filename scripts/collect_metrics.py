@@ -3,12 +3,13 @@
 import pandas as pd
 
 from fewfold.pipeline.artifacts import atomic_path
+from fewfold.pipeline.result_tables import read_table
 from fewfold.pipeline.stages import stage_log
 from fewfold.pipeline.statistics import compare, summarize
 
 
 def main(parts, metrics, summary, comparisons):
-    table = pd.concat([pd.read_csv(p) for p in parts], ignore_index=True)
+    table = pd.concat([read_table(p, "metrics") for p in parts], ignore_index=True)
     table = table.sort_values(["dataset", "method", "n_labeled", "trial"], kind="stable")
     tables = {metrics: table, summary: summarize(table), comparisons: compare(table)}
     for path, frame in tables.items():

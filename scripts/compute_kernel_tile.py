@@ -9,7 +9,8 @@ from fewfold.svm.kernels import tile_bounds
 
 
 def main(inputs, tile_file, *, kernel, tile, n_tiles):
-    data, stages = read_features(inputs["features"]), load_stages(inputs)
+    data = read_features(inputs["features"])
+    stages = load_stages(inputs, data.X.shape[0])
     splits = read_splits(inputs["splits"], data.X.shape[0])
     stages["budgets"] = [budget for budget in splits.budgets if budget]
     source = kernels()[kernel["type"]].load()(data, stages, kernel)

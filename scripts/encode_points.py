@@ -1,5 +1,6 @@
 """Stage encode_points: every row, training and new, in the terms of a manifold model."""
 
+from fewfold.exceptions import ArtifactError
 from fewfold.methods.base import load
 from fewfold.methods.registry import manifolds
 from fewfold.pipeline.artifacts import writing
@@ -9,13 +10,19 @@ from fewfold.pipeline.stages import stage_log
 
 
 def main(files, points, *, kind, options):
-    features, stages = read_features(files["features"]), load_stages(files)
+    features = read_features(files["features"])
+    stages = load_stages(files, features.X.shape[0])
     if "splits" in files:
         stages["splits"] = read_splits(files["splits"], features.X.shape[0])
-    arrays = stages.pop("manifold").arrays
+    manifold = stages.pop("manifold")
+    if manifold.type != kind:
+        raise ArtifactError(
+            f"{files['manifold']} says it is of type {manifold.type!r}, expected was {kind!r}. "
+            "Move the file away and run again."
+        )
     inputs = list(files.values())
     with writing(points, "encode_points", settings=options, inputs=inputs) as out:
-        load(manifolds()[kind].encoder)(out, features, arrays, **options, **stages)
+        load(manifolds()[kind].encoder)(out, features, manifold.arrays, **options, **stages)
 
 
 if "snakemake" in globals():

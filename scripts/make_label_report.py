@@ -25,4 +25,4 @@ def main(files, outputs, *, abstain, spreadsheet_safe, config):
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
-        main(dict(sm.input.items()), dict(sm.output.items()), **sm.params.settings)
+        main(sm.params.files, dict(sm.output.items()), **sm.params.settings)

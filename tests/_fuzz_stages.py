@@ -20,6 +20,8 @@ METHODS = {
     "embedded": (("embedding", "positions"), {"kind": "linear"}),
     "atlas_svm": (("atlas", "points"), {}),
     "svm": (("kernel",), {}),
+    "mbed": (("sne",), {"n_annealing": 2, "n_steps": 12}),
+    "multimanifold": (("hellinger", "partitions"), {}),
     "virtual_samples": (("copies",), {"cv": 3, "transform": TRANSFORM}),
 }
 # By which method a file is used.
@@ -27,16 +29,19 @@ USED_BY = {
     "features": "diffusion", "labels": "diffusion", "splits": "diffusion", "graph": "diffusion",
     "extension": "diffusion", "manifold": "eigenbasis", "embedding": "embedded",
     "positions": "embedded",
+    "sne": "mbed", "hellinger": "multimanifold", "partitions": "multimanifold",
     "atlas": "atlas_svm", "points": "atlas_svm", "kernel": "svm", "copies": "virtual_samples",
 }  # fmt: skip
 STAGES = {
     "raw": "fetch_dataset", "features": "prepare_features", "labels": "prepare_labels",
     "splits": "draw_splits", "neighbors": "search_neighbors", "graph": "build_graph",
     "extension": "extend_graph", "manifold": "fit_manifold", "embedding": "fit_manifold",
-    "atlas": "fit_manifold", "points": "encode_points",
+    "atlas": "fit_manifold", "sne": "fit_manifold", "hellinger": "fit_manifold",
+    "points": "encode_points", "partitions": "encode_points",
     "positions": "encode_points", "tile": "compute_kernel_tile",
     "sparse_tile": "compute_kernel_tile", "kernel": "join_kernel", "copies": "make_copies",
-    "predictions": "train_method", "choice": "choose_method", "answer": "label_rows",
+    "predictions": "train_method", "prepared": "prepare_candidates",
+    "evidence": "examine_candidates", "answer": "label_rows",
     "table": "fewfold label", "map": "draw_map",
 }  # fmt: skip
 
@@ -48,7 +53,7 @@ def stage(name, *args, **options):
 
 def make_stage_files(folder):
     """Make all files of a small inductive dataset of images; returns kind -> path."""
-    files = {name: str(folder / f"{name}.h5") for name in STAGES}
+    files = {name: str(folder / f"{name}.h5") for name in (*STAGES, "partial")}
     held = {"protocol": "inductive", "holdout": 0.2, "seed": 0}
     stage("fetch_dataset", files["raw"], source="digits",
           options={"n_samples": 60, "classes": ["0", "4", "6"]})  # fmt: skip
@@ -66,14 +71,17 @@ def make_stage_files(folder):
           graph_settings=graph)  # fmt: skip
     for name, kind, options in (("manifold", "eigenbasis", {"n_vectors": 8}),
                                 ("embedding", "embedding", {"n_dims": 3}),
-                                ("atlas", "atlas", {"n_dims": 2, "finer": 0.5})):  # fmt: skip
+                                ("atlas", "atlas", {"n_dims": 2, "finer": 0.5}),
+                                ("sne", "sne", {}), ("hellinger", "hellinger", {})):  # fmt: skip
         with_graph = files["graph"] if kind == "eigenbasis" else None
         stage("fit_manifold", files["features"], with_graph, files[name], kind=kind,
               options=options, seed=0)  # fmt: skip
-    for model, points, kind, options in (("atlas", "points", "atlas", {"q": 3}),
-                                         ("embedding", "positions", "embedding", {})):  # fmt: skip
-        given = {"features": files["features"], "manifold": files[model]}
-        stage("encode_points", given, files[points], kind=kind, options=options)
+    for name, kind in (
+        ("points", "atlas"),
+        ("positions", "embedding"),
+        ("partitions", "hellinger"),
+    ):
+        _encode(kind, files, files[name])
     given = {k: files[k] for k in ("features", "splits", "points")}
     for name, kernel in (("tile", {"type": "rbf"}), ("sparse_tile", {"type": "atlas"})):
         stage("compute_kernel_tile", given, files[name], kernel=kernel, tile=0, n_tiles=1)
@@ -85,19 +93,20 @@ def make_stage_files(folder):
     return {name: Path(path) for name, path in files.items()}
 
 
+def _encode(kind, files, out):
+    given = {"features": files["features"], "manifold": files[kind]}
+    given |= {"splits": files["splits"]} if kind == "hellinger" else {}
+    options = {"q": 3} if kind == "atlas" else {}
+    stage("encode_points", given, out, kind=kind, options=options)
+
+
 def _make_answer(folder, files):
     from fewfold.pipeline.artifacts import writing
 
     chain = {k: files[k] for k in (*CHAIN, "graph", "extension")}
-    for name in ("predictions", "others"):
-        out = files.get(name) or str(folder / "others.h5")
-        learner = "diffusion" if name == "predictions" else "knn"
-        stage("train_method", chain, out, str(folder / "metrics.csv"), dataset="digits",
-              methods={name: {"learner": learner, "options": {}}}, first=0, last=2)  # fmt: skip
-    stage("choose_method", files["labels"], files["splits"],
-          {"diffusion": [files["predictions"]], "knn": [str(folder / "others.h5")]},
-          files["choice"], methods=["diffusion", "knn"], n_folds=2)  # fmt: skip
-    stage("label_rows", files["choice"], _chains(files), files["answer"], methods=_ENTRIES, seed=0)
+    stage("train_method", chain, files["predictions"], str(folder / "metrics.csv"),
+          dataset="digits", methods={"predictions": {"learner": "diffusion", "options": {}}},
+          first=0, last=2)  # fmt: skip
     n = 48
     with writing(files["table"], "fewfold label") as out:
         out.add("ids", [f"row {i}" for i in range(n)])
@@ -105,23 +114,51 @@ def _make_answer(folder, files):
         for key, value in (("id_name", "id"), ("sentences", ["48 rows."]), ("target", "kind"),
                            ("file", "a.csv"), ("warnings", [])):  # fmt: skip
             out.note(key, value)
+    graph = {"n_neighbors": 5, "symmetrize": "mean"}
+    stage("prepare_candidates", files["features"], {}, files["prepared"], members=MEMBERS,
+          task="classification", graphs={"rows": graph}, seed=0)  # fmt: skip
+    _relabel(files)
+    stage("examine_candidates", _task(files), files["evidence"], members=MEMBERS, seed=0)
+    stage("label_rows", _task(files), files["answer"], str(folder / "model.h5"), members=MEMBERS,
+          seed=0)  # fmt: skip
 
 
-_ENTRIES = {"diffusion": {"learner": "diffusion"}, "knn": {"learner": "knn"}}
+MEMBERS = ["diffusion", "eigenbasis", "clusters_2"]
 
 
-def _chains(files):
-    chain = {k: str(files[k]) for k in (*CHAIN, "graph", "extension")}
-    return {"diffusion": chain, "knn": chain}
+def _relabel(files):
+    """Labels of which most are not given, as `fewfold label` has them."""
+    from fewfold.pipeline.artifacts import read, writing
+
+    with read(files["labels"], "prepare_labels") as file:
+        y, classes = file["y"].copy(), file["classes"]
+    y[24:] = -1
+    with writing(files["partial"], "prepare_labels") as out:
+        out.add("y", y)
+        out.add("classes", classes)
+        out.note("task", "classification")
+
+
+def _task(files, **more):
+    names = {"features": "features", "labels": "partial", "prepared": "prepared", "table": "table"}
+    return {key: str(files[name]) for key, name in names.items()} | more
 
 
 def use(kind, path, files):
     """Read a changed file, use it as the next stage does, and assert what must hold."""
+    from fewfold.exceptions import FewfoldError
+
     files = {**files, kind: path}
-    if kind in USED_BY:
-        _train(kind, files)
-    else:
-        _USES[kind](path, files)
+    refusal = None
+    for run in (_MORE.get(kind), lambda f: _train(kind, f) if kind in USED_BY else
+                _USES[kind](path, f)):  # fmt: skip
+        try:
+            if run is not None:
+                run(files)
+        except FewfoldError as error:  # what one stage refuses, another may yet take
+            refusal = error
+    if refusal is not None:
+        raise refusal
 
 
 def _train(kind, files):
@@ -131,7 +168,8 @@ def _train(kind, files):
 
     learner = USED_BY[kind]
     extra, settings = METHODS[learner]
-    aliases = {"embedding": "manifold", "atlas": "manifold", "positions": "points"}
+    aliases = {"embedding": "manifold", "atlas": "manifold", "positions": "points",
+               "sne": "manifold", "hellinger": "manifold", "partitions": "points"}  # fmt: skip
     chain = {k: files[k] for k in CHAIN} | {aliases.get(k, k): files[k] for k in extra}
     inputs, truth = load_inputs(chain)
     splits = read_splits(chain["splits"], len(truth.y))
@@ -181,39 +219,92 @@ def _use_tile(path, files):
 
 
 def _use_predictions(path, files):
-    from fewfold.labeling.results import compare, gather_held_out
-    from fewfold.pipeline.stage_files import read_labels, read_splits
+    from fewfold.pipeline.stage_files import read_labels
     from fewfold.report.gather import _predictions
 
-    truth = read_labels(files["labels"])
-    splits = read_splits(files["splits"], len(truth.y))
-    found = {"a": gather_held_out(truth.y, splits, [path], truth.task)}
-    compared = compare(found, truth.task, 2, n_classes=N_CLASSES)
-    assert 0 <= compared["estimate"]["value"] <= 1
-    view = _predictions({"splits": files["splits"], "predictions": {"a": path}}, len(truth.y))["a"]
-    assert len(view.labels) == len(truth.y) == len(view.confidence)
+    n = len(read_labels(files["labels"]).y)
+    view = _predictions({"splits": files["splits"], "predictions": {"a": path}}, n)["a"]
+    assert len(view.labels) == n == len(view.confidence)
 
 
-def _use_choice(path, files):
-    out = path.with_name("made.h5")
-    stage("label_rows", path, _chains(files), out, methods=_ENTRIES, seed=0)
+def _use_prepared(path, files):
+    out, model = path.with_name("made.h5"), path.with_name("made_model.h5")
+    stage("label_rows", _task({**files, "prepared": path}), out, model, members=MEMBERS, seed=0)
+    _use_answer(out, {**files, "answer": out, "prepared": path})
+
+
+def _use_evidence(path, files):
+    out, model = path.with_name("made.h5"), path.with_name("made_model.h5")
+    stage("label_rows", _task(files, evidence=[str(path)]), out, model, members=MEMBERS, seed=0)
     _use_answer(out, {**files, "answer": out})
 
 
 def _use_answer(path, files):
     from fewfold.labeling.finishing import Material, advise, finish
+    from fewfold.labeling.report_page import render_answer
 
-    names = ("answer", "table", "features", "labels", "graph")
-    material = Material.read({k: files[k] for k in names} | {"picture": files["map"]})
+    material = Material.read(_task(files) | {"answer": str(files["answer"])})
     finished = finish(material)
     assert len(finished.table) == 48
     if material.notes["task"] == "classification":
         assert set(finished.table["label"]) <= {"0", "4", "6", ""}
     advise(material, finished)
+    render_answer(material, finished, config={})
 
 
+def _use_map(path, files):
+    from fewfold.pipeline.artifacts import read
+
+    with read(path, "draw_map") as file:
+        assert len(file["shown"]) == len(file["positions"])
+
+
+def _search_and_fit(files):
+    out = Path(files["raw"]).with_name("more.h5")
+    stage("search_neighbors", files["features"], out, search={"n_neighbors": 5}, tile=0, n_tiles=1)
+    stage("extend_graph", files["features"], files["graph"], out,
+          graph_settings={"n_neighbors": 5})  # fmt: skip
+    stage("draw_map", files["features"], out, seed=0)
+
+
+def _extend_and_fit(files):
+    out = Path(files["raw"]).with_name("more.h5")
+    stage("extend_graph", files["features"], files["graph"], out,
+          graph_settings={"n_neighbors": 5})  # fmt: skip
+    stage("fit_manifold", files["features"], files["graph"], out, kind="eigenbasis",
+          options={"n_vectors": 8}, seed=0)  # fmt: skip
+
+
+def _encode_again(kind):
+    return lambda files: _encode(kind, files, Path(files["raw"]).with_name("more.h5"))
+
+
+def _compute_tiles(files):
+    given = {k: files[k] for k in ("features", "splits", "points")}
+    for kernel in ("rbf", "atlas"):
+        stage("compute_kernel_tile", given, Path(files["raw"]).with_name("more.h5"),
+              kernel={"type": kernel}, tile=0, n_tiles=1)  # fmt: skip
+
+
+def _draw(files):
+    stage("draw_splits", files["labels"], Path(files["raw"]).with_name("more.h5"),
+          dataset="digits", draw="balanced", labels_per_draw=[6, 12], trials=2,
+          evaluate="unlabeled", protocol="inductive", seed=0)  # fmt: skip
+
+
+def _copy(files):
+    stage("make_copies", files["features"], files["splits"],
+          Path(files["raw"]).with_name("more.h5"), transform=TRANSFORM)  # fmt: skip
+
+
+# Other stages that read the file, beside the one that trains.
+_MORE = {
+    "features": _search_and_fit, "graph": _extend_and_fit, "atlas": _encode_again("atlas"),
+    "embedding": _encode_again("embedding"), "hellinger": _encode_again("hellinger"),
+    "points": _compute_tiles, "labels": _draw, "splits": _copy,
+}  # fmt: skip
 _USES = {
     "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
-    "predictions": _use_predictions, "choice": _use_choice, "answer": _use_answer,
-    "table": _use_answer, "map": _use_answer,
+    "predictions": _use_predictions, "prepared": _use_prepared, "evidence": _use_evidence,
+    "answer": _use_answer, "table": _use_answer, "map": _use_map,
 }  # fmt: skip

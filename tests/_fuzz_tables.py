@@ -5,12 +5,14 @@ import shutil
 
 import numpy as np
 
-from _fuzz_stages import ROOT
+from _fuzz_stages import ROOT, stage
 from _mutations import ODD_CELLS, mutate_array, mutate_text
 
 N = 30
-FORMATS = ("table.csv", "table.parquet", "arrays.npz", "arrays.h5", "sparse.npz", "rows.npy",
-           "matrix.mtx", "config.yaml")  # fmt: skip
+RESULTS = ("metrics.csv", "summary.csv", "comparisons.csv")
+TEXTS = ("table.csv", "config.yaml", *RESULTS)
+FORMATS = (*TEXTS, "table.parquet", "arrays.npz", "arrays.h5", "sparse.npz", "rows.npy",
+           "matrix.mtx")  # fmt: skip
 
 
 def make_table_files(folder):
@@ -18,15 +20,26 @@ def make_table_files(folder):
     rows = "".join(f"{i},{i / 7:.3f},{'pq'[i % 2]},{'uv '[i % 3].strip()}\n" for i in range(N))
     (folder / "table.csv").write_text(f"id,a,kind,label\n{rows}")
     shutil.copy(ROOT / "config/config.yaml", folder / "config.yaml")
+    _write_results(folder)
     for name in FORMATS:
         if not (folder / name).exists():
             (folder / name).write_bytes(b"")
     return {name: folder / name for name in FORMATS}
 
 
+def _write_results(folder):
+    """Tables of results, made as the workflow makes them."""
+    lines = ["dataset,method,n_labeled,trial,seed,protocol,metric,value,fit_s,predict_s,status"]
+    for i in range(16):
+        method, budget, trial = ("near", "far")[i % 2], (10, 100)[i // 2 % 2], i // 4
+        lines.append(f"blobs,{method},{budget},{trial},{7**i},transductive,error,{i / 50},0.1,,ok")
+    (folder / "parts.csv").write_text("\n".join(lines) + "\n")
+    stage("collect_metrics", [folder / "parts.csv"], *(folder / name for name in RESULTS))
+
+
 def write_changed(kind, source, target, rng):
     """Write a changed table, array file or config."""
-    if kind in ("table.csv", "config.yaml"):
+    if kind in TEXTS:
         target.write_text(mutate_text(source.read_text(), rng))
         return
     _WRITERS[kind](target, rng)
@@ -121,6 +134,9 @@ def use_table(kind, path):
 
         assert np.isfinite(estimate(plan_of([path])).cpu_s)
         return
+    if kind in RESULTS:
+        _use_results(kind, path)
+        return
     from fewfold.labeling.intake import read_input
 
     if kind in ("sparse.npz", "rows.npy", "matrix.mtx"):
@@ -132,3 +148,21 @@ def use_table(kind, path):
     if found.task == "classification":
         assert found.y.min() >= -1 and found.y.max() < len(found.classes)
         assert len(found.labelled) > 0
+
+
+def _use_results(kind, path):
+    """Collect it again, or show it in a report."""
+    from _report_content import content
+
+    from fewfold.pipeline.result_tables import read_table
+    from fewfold.report.page import render
+
+    name = kind.removesuffix(".csv")
+    found = {name: read_table(path, name)}
+    if name == "metrics":
+        made = {n: path.with_name(f"made-{n}") for n in RESULTS}
+        stage("collect_metrics", [path], *made.values())
+        found = {n.removesuffix(".csv"): read_table(p, n.removesuffix(".csv"))
+                 for n, p in made.items()}  # fmt: skip
+    page = render(content(datasets={}, extra_figures=[], **found))
+    assert "</html>" in page

@@ -33,6 +33,7 @@ class Project:
         self.folder = folder
         self.code = code or folder / "src"
         self.config = folder / "config/test/config.yaml"
+        self.python = sys.executable
 
     @property
     def environment(self):
@@ -48,7 +49,7 @@ class Project:
     def command(self, directory, *more, configs=None):
         files = [self.config] if configs is None else configs
         return [
-            sys.executable, "-m", "snakemake", "--snakefile", self.folder / "Snakefile",
+            sys.executable, "-m", "snakemake", "--snakefile", self.folder / "workflow/Snakefile",
             "--workflow-profile", self.folder / "workflow/profiles/default",
             "--directory", directory, "--configfile", *files, *more,
         ]  # fmt: skip

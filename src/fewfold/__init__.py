@@ -5,6 +5,25 @@ stage script stay quick to start.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for editors and type checkers; see __getattr__
+    from fewfold.labeling.command import label as label
+    from fewfold.labeling.prediction import predict as predict
+    from fewfold.methods.atlas.estimator import AtlasSVC as AtlasSVC
+    from fewfold.methods.atlas.model import Atlas as Atlas
+    from fewfold.methods.diffusion.estimator import DiffusionClassifier as DiffusionClassifier
+    from fewfold.methods.eigenbasis.estimator import EigenbasisClassifier as EigenbasisClassifier
+    from fewfold.methods.invariance.estimator import InvariantSVC as InvariantSVC
+    from fewfold.methods.mbed.estimator import MbedClassifier as MbedClassifier
+    from fewfold.methods.model_selection import LabeledKFold as LabeledKFold
+    from fewfold.methods.model_selection import labeled_accuracy as labeled_accuracy
+    from fewfold.methods.multimanifold.estimators import (
+        MultiManifoldClassifier as MultiManifoldClassifier,
+    )
+    from fewfold.methods.multimanifold.estimators import (
+        MultiManifoldRegressor as MultiManifoldRegressor,
+    )
 
 __version__ = "0.1.0"
 
@@ -18,7 +37,9 @@ _PUBLIC = {
     "LabeledKFold": "fewfold.methods.model_selection",
     "MultiManifoldClassifier": "fewfold.methods.multimanifold.estimators",
     "MultiManifoldRegressor": "fewfold.methods.multimanifold.estimators",
+    "label": "fewfold.labeling.command",
     "labeled_accuracy": "fewfold.methods.model_selection",
+    "predict": "fewfold.labeling.prediction",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from fewfold.exceptions import FewfoldError
+from fewfold import __version__
+from fewfold.exceptions import FewfoldError, InputError, Stopped
 from fewfold.system.plain_text import printable
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Label a whole dataset from a few labels by learning the shape of the data.",
 )
@@ -29,11 +30,27 @@ Profile = Annotated[str | None, typer.Option(help="Profile under workflow/profil
 
 
 ALL_CORES = os.cpu_count() or 1
+INTERRUPTED = 130  # what shells give a program that Ctrl-C ended
 
 
 def say(text: str) -> None:
     """Print a line; characters of a file that steer a terminal are shown, not sent to it."""
     typer.echo(printable(text))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fewfold {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+):
+    """Label a whole dataset from a few labels by learning the shape of the data."""
 
 
 def _finish(folder: Path | None, ran: int):
@@ -60,9 +77,15 @@ def run(
 
 @app.command()
 def report(configfile: ConfigFiles = None, out: Directory = None):
-    """Write the report anew from what has been computed."""
+    """Write the report again from what has been computed."""
     from fewfold.runner import run_snakemake
 
+    folder = out or Path()
+    if not (folder / "results").is_dir() or not any((folder / "results").iterdir()):
+        raise InputError(
+            f"{folder.resolve()} holds no results of a run, so there is nothing to report on. "
+            "Give the folder of a run (--out), or start one: fewfold run."
+        )
     run_snakemake(
         cores=1,
         configfiles=[f.resolve() for f in configfile or ()],
@@ -141,8 +164,14 @@ def datasets():
 
 @app.command()
 def label(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, NPZ, HDF5 or h5ad.")],
+    file: Annotated[Path, typer.Argument(help="Table, arrays or h5ad; - reads standard input.")],
     target: Annotated[str | None, typer.Option(help="The column of labels, partly empty.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="A second file with one label per row, for arrays.")
+    ] = None,
+    use: Annotated[
+        str | None, typer.Option(help="The features: an array's name; for h5ad obsm:X_pca, ...")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder; by default FILE-labels.")] = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     classes: Annotated[
@@ -151,6 +180,12 @@ def label(
     methods: Annotated[
         str | None, typer.Option(help="Candidates, with commas; see docs/label.md.")
     ] = None,
+    priors: Annotated[
+        str | None, typer.Option(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Answer without comparing: no error is stated.")
+    ] = False,
     image_shape: Annotated[
         tuple[int, int] | None, typer.Option(help="HEIGHT WIDTH, if the features are pixels.")
     ] = None,
@@ -159,8 +194,31 @@ def label(
     ] = True,
     ids: Annotated[str | None, typer.Option(help="The column that names the rows.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    features: Annotated[
+        list[str] | None, typer.Option(help="A column to use; others are left out then.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to use even if it looks like an id.")
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=TYPE: number, category, date, text, code, vector, id or drop."),
+    ] = None,
     expand: Annotated[
-        list[str] | None, typer.Option(help="A column of dates or texts to make features of.")
+        list[str] | None, typer.Option(help="A column of free text; as --types COLUMN=text.")
+    ] = None,
+    unlabeled: Annotated[
+        list[str] | None,
+        typer.Option(help="What means 'no label' besides blank cells; '' for nothing else."),
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign of numbers: . or , (found by default).")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates columns of text (found by default).")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="How letters of text are stored (found by default).")
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, none or standard.")] = "auto",
     abstain: Annotated[
@@ -183,15 +241,26 @@ def label(
     label_file(
         file,
         target,
+        labels=labels,
+        x=use,
         out=out,
         task=task,
         classes=classes,
         methods=methods.split(",") if methods else None,
+        priors=priors,
+        quick=quick,
         image_shape=image_shape,
         images=images,
         ids=ids,
         drop=drop or (),
+        features=features,
         expand=expand or (),
+        keep=keep or (),
+        types=_types(types or ()),
+        unlabelled=unlabeled,
+        decimal=decimal,
+        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        encoding=encoding,
         scale=scale,
         abstain=abstain,
         spreadsheet_safe=spreadsheet_safe,
@@ -201,6 +270,17 @@ def label(
         seed=seed,
         echo=say,
     )
+
+
+def _types(given) -> dict[str, str]:
+    """Read --types COLUMN=TYPE; a column's name may hold an equals sign."""
+    found = {}
+    for text in given:
+        name, equals, kind = text.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"--types {text}: expected COLUMN=TYPE, such as --types zip=category.")
+        found[name] = kind
+    return found
 
 
 @app.command()
@@ -264,6 +344,12 @@ def main() -> None:
     try:
         ensure_cache()
         app()
+    except Stopped as stopped:
+        print(printable(str(stopped)), file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except FewfoldError as error:
         print(f"error: {printable(str(error))}", file=sys.stderr)
         sys.exit(1)

@@ -38,7 +38,7 @@ def examine(folder: Path = Path("."), profile: str | None = None) -> list[Findin
     """
     return [
         *check_packages(),
-        check_checkout(),
+        check_workflow(),
         check_cores(),
         check_memory(),
         check_disk(folder),
@@ -58,7 +58,14 @@ def check_packages() -> list[Finding]:
     try:
         wanted = [Requirement(text) for text in metadata.requires("fewfold") or ()]
     except metadata.PackageNotFoundError:
-        return [Finding("error", "fewfold", "not installed", "Run 'make install'.")]
+        return [
+            Finding(
+                "error",
+                "fewfold",
+                "not installed",
+                "Run 'pip install fewfold', or 'make install' in a checkout.",
+            )
+        ]
     found = [Finding("ok", "fewfold", metadata.version("fewfold"))]
     missing = []
     wanted = [n for n in wanted if n.marker is None or n.marker.evaluate({"extra": ""})]
@@ -71,12 +78,12 @@ def check_packages() -> list[Finding]:
         if not need.specifier.contains(version, prereleases=True):
             missing.append(f"{need.name} {version} (needs {need.specifier})")
     if missing:
-        advice = "Run 'make install', or pip install these."
+        advice = "Install these with pip, or run 'make install' in a checkout."
         return [*found, Finding("error", "packages", ", ".join(missing), advice)]
     return [*found, Finding("ok", "packages", f"all {len(wanted)} requirements are met")]
 
 
-def check_checkout() -> Finding:
+def check_workflow() -> Finding:
     """Find the workflow's files."""
     from fewfold.exceptions import FewfoldError
     from fewfold.system.location import project_root
@@ -84,7 +91,7 @@ def check_checkout() -> Finding:
     try:
         return Finding("ok", "workflow", str(project_root()))
     except FewfoldError as error:
-        return Finding("error", "workflow", "no Snakefile found", str(error))
+        return Finding("error", "workflow", "not found", str(error))
 
 
 def check_cores() -> Finding:
@@ -146,7 +153,7 @@ def check_compiled() -> Finding:
 
         njit(cache=True)(_probe)
     except (ImportError, RuntimeError, OSError) as error:
-        advice = "Set NUMBA_CACHE_DIR to a folder you may write to, or run 'make install'."
+        advice = "Set NUMBA_CACHE_DIR to a folder you may write to, or install numba again."
         return Finding("error", "compiled code", " ".join(str(error).split()), advice)
     return Finding("ok", "compiled code", f"numba {numba.__version__}")
 

@@ -33,6 +33,10 @@ class RunFailed(FewfoldError, RuntimeError):
     """Snakemake ended with an error; what it said is in the message."""
 
 
+class Stopped(RunFailed):
+    """The user stopped a run (Ctrl-C, SIGTERM)."""
+
+
 class ConvergenceError(FewfoldError, RuntimeError):
     """An iteration ended without reaching the accuracy asked for."""
 

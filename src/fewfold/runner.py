@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from fewfold.config.reading import read_config
-from fewfold.exceptions import ConfigError, RunFailed
+from fewfold.exceptions import ConfigError, RunFailed, Stopped
 from fewfold.pipeline.stages import read_notes
 from fewfold.pipeline.unfinished import missing_outputs
 from fewfold.system.location import project_root
@@ -39,7 +39,7 @@ def snakemake_command(
 ) -> list[str]:
     """Return the command line of a run; ``forcerun`` are rules and files to make in any case."""
     root = project_root()
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "workflow/Snakefile")]
     if cores is not None:
         command += ["--cores", str(cores)]
     profile_dir = Path(profile) if profile else root / "workflow/profiles/default"
@@ -194,7 +194,7 @@ def _watch(command, folder, watcher, *, local):
         clear_stale_locks(folder)
         if local:
             remove_dead_parts(folder)
-        raise RunFailed(
+        raise Stopped(
             "Stopped. What was finished stays; the same command resumes from here."
         ) from None
 

@@ -149,7 +149,7 @@ def _copied_answers(folder):
 
 def _verify_copy(path, digests):
     if path.suffix == ".h5":
-        found = _verify_stage_file(path, "save_model")
+        found = _verify_stage_file(path, layout.MODEL_FILE)
         if found.state != "whole":
             return Verified(path, "damaged", found.found, _advice(layout.LABEL_COMMAND))
     if artifacts.content_digest(path) in digests:

@@ -64,7 +64,7 @@ class Cluster:
     def start(self, *extra, profile=HERE / "profile"):
         """Start a run; what it says goes to a file."""
         command = [
-            sys.executable, "-m", "snakemake", "--snakefile", str(self.code / "Snakefile"),
+            sys.executable, "-m", "snakemake", "--snakefile", str(self.code / "workflow/Snakefile"),
             "--workflow-profile", str(profile), "--directory", str(self.folder),
             "--configfile", str(self.config), *extra,
         ]  # fmt: skip

@@ -19,6 +19,8 @@ HERE = Path(__file__).parent
 class Sandbox:
     """A folder in which a small config is run, and faults to come."""
 
+    cores = 2
+
     def __init__(self, folder: Path, code: Path, config: Path = HERE / "config.yaml"):
         self.folder, self.code, self.config = folder, code, config
         self.faults = folder / "faults"
@@ -36,7 +38,7 @@ class Sandbox:
     @property
     def command(self):
         return [
-            sys.executable, "-m", "fewfold.cli", "run", "--cores", "2",
+            sys.executable, "-m", "fewfold.cli", "run", "--cores", str(self.cores),
             "--out", str(self.folder), "--configfile", str(self.config),
         ]  # fmt: skip
 

@@ -18,7 +18,6 @@ from fewfold.methods.lds.geodesic import geodesic_distances
 from fewfold.methods.lds.tsvm import fit_tsvm, tsvm_objective
 from fewfold.methods.linear.estimator import (
     LogisticClassifier,
-    NeighborsRegressor,
     RidgeRegressor,
     ridge_by_left_out,
 )
@@ -47,7 +46,6 @@ REGRESSORS = [
     TreesRegressor("boosting"),
     RidgeRegressor(),
     RidgeRegressor("rbf"),
-    NeighborsRegressor(),
 ]
 
 
@@ -101,7 +99,7 @@ def test_classifiers_with_one_class_or_one_label_or_none(model, wine):
 def test_classifiers_do_not_depend_on_a_shared_preparation(model, wine):
     X, _, y = wine
     alone = model.fit(X, y).label_distributions_
-    given = model.fit(X, y, manifold=model.prepare(X)).label_distributions_
+    given = model.fit(X, y, shared=model.prepare(X)).label_distributions_
     assert np.array_equal(alone, given)
 
 
@@ -235,4 +233,49 @@ def test_unknown_words_are_refused():
     with pytest.raises(InputError, match="extra, forest, boosting"):
         TreesClassifier("oak").fit(X, y)
     with pytest.raises(InputError, match="is missing"):
-        LogisticClassifier.from_arrays({"present_": np.arange(2), "classes_": np.arange(2)}, {})
+        head = {"present_": np.arange(2), "classes_": np.arange(2)}
+        LogisticClassifier.from_arrays(head, {"n_features_in_": 4})
+
+
+def saved(model, X, y):
+    arrays, notes = model.fit(X, y).to_arrays()
+    return arrays, notes, type(model).from_arrays
+
+
+def test_a_file_of_trees_with_a_cycle_or_a_column_too_many_is_refused(wine):
+    X, _, y = wine
+    arrays, notes, load = saved(TreesClassifier(n_trees=3), X, y)
+    inner = np.flatnonzero(arrays["feature_"] >= 0)
+    cycle, column = arrays["left_"].copy(), arrays["feature_"].copy()
+    cycle[inner[-1]], column[inner[0]] = 0, X.shape[1]
+    for name, value in (
+        ("left_", cycle),
+        ("feature_", column),
+        ("value_", arrays["value_"] - 1.0),
+        ("value_", arrays["value_"][:, :2]),
+        ("roots_", arrays["roots_"][:0]),
+    ):
+        with pytest.raises(InputError, match="TreesClassifier"):
+            load({**arrays, name: value}, notes)
+
+
+def test_files_whose_sizes_do_not_fit_are_refused(wine):
+    X, _, y = wine
+    arrays, notes, load = saved(LowDensityClassifier("linear"), X, y)
+    for change in ({"axes_": arrays["axes_"][:-1]}, {"base_": arrays["base_"][:, :-1]}):
+        with pytest.raises(InputError, match="LowDensityClassifier"):
+            load({**arrays, **change}, notes)
+    with pytest.raises(InputError, match="features_"):
+        load(arrays, {**notes, "features_": "square"})
+    with pytest.raises(InputError, match="in order"):
+        load({**arrays, "present_": np.array([0, 0, 1])}, notes)
+    arrays, notes, load = saved(RidgeRegressor("rbf"), X, np.where(y < 0, np.nan, X[:, 0]))
+    with pytest.raises(InputError, match="columns are needed"):
+        load(arrays, {**notes, "n_features_in_": 5})
+
+
+def test_rows_with_another_number_of_columns_are_refused(wine):
+    X, _, y = wine
+    model = through_json(TreesClassifier(n_trees=3).fit(X, y))
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, 1:])

@@ -50,22 +50,32 @@ def table(tmp_path, text, name="table.csv"):
             ["row 10 (line 12)", "column 'b'", "'wide'"],
         ),
         (
-            "a,b,species\n1,2020-01-01,x\n3,,y\n",
-            ["column 'b' holds dates", "drop=['b']", "expand=['b']"],
+            "a,b,c,species\n" + "1,2,3,x\n" * 9 + "3,wide,inf,y\n",
+            ["2 columns cannot be used", "'wide'", "found inf", "drop=['b', 'c']"],
         ),
         ("a,b,species\n1,2,x\ninf,3,y\n", ["row 2 (line 3)", "column 'a'", "finite"]),
-        ("a,species\n1,\n2,\n3,nan\n", ["'species'", "no row is labelled", "3 rows", "Label at"]),
+        ("a,species\n1,\n2,\n3,\n", ["'species'", "no row is labelled", "3 rows", "Label at"]),
         ("a,species\n1,x\n2,\n3,x\n", ["only one class", "'x'", "2 of 3 rows"]),
         ("a,species\n1,1\n2,-1\n3,1\n", ["only one class", "unlabelled=['']"]),
         ("species\nx\ny\n", ["no column is left"]),
-        (GOOD.encode("utf-16"), ["UTF-16", "Save it as UTF-8"]),
-        ("größe,species\n1,a\n".encode("latin-1"), ["line 1", "0xf6", "encoding='latin-1'"]),
-        ("a,species\n1,a\n2,é\n".encode("cp1252"), ["line 3", "0xe9", "Save the file as UTF-8"]),
     ],
 )
 def test_text_tables(tmp_path, text, words):
     path = table(tmp_path, text)
     refused(path, str(path), *words, target="species")
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (GOOD.encode("utf-16"), ["UTF-16", "Save it as UTF-8"]),
+        ("größe,species\n1,a\n".encode("latin-1"), ["line 1", "0xf6", "encoding='latin-1'"]),
+        ("a,species\n1,a\n2,é\n".encode("cp1252"), ["line 3", "0xe9", "Save the file as UTF-8"]),
+    ],
+)
+def test_an_encoding_that_was_given_is_kept_to(tmp_path, text, words):
+    path = table(tmp_path, text)
+    refused(path, str(path), *words, target="species", encoding="utf-8")
 
 
 def test_describe_refuses_too(tmp_path):
@@ -106,7 +116,9 @@ def test_names(tmp_path):
     refused(path, "image_shape=[2, 2] needs 4", "found 2", target="species", image_shape=[2, 2])
     refused(tmp_path / "tabel.csv", "no such file", "Did you mean", "table.csv", target="species")
     refused(tmp_path, "is a folder", target="species")
-    refused(table(tmp_path, "x", "a.xlsx"), "'.xlsx' are not read", "CSV", target="y")
+    refused(table(tmp_path, "x", "a.xlsx"), "not a whole spreadsheet", "CSV", target="y")
+    refused(table(tmp_path, "x", "a.doc"), "'.doc' are not read", "CSV", target="y")
+    refused(table(tmp_path, "x", "a.npy.gz"), "Decompress it first", target="y")
     with pytest.raises(InputError, match=r"option of dataset file: 'targt'.*Did you mean 'target'"):
         load("file", path=path, targt="species")
     with pytest.raises(InputError, match="option path is missing"):
@@ -126,7 +138,9 @@ def test_parquet(tmp_path):
     path = table(tmp_path, b"PAR1 not really", "a.parquet")
     refused(path, "not a whole Parquet file", target="y")
     whole = tmp_path / "b.parquet"
-    pd.DataFrame({"a": [[1], [2]], "y": ["u", "v"]}).to_parquet(whole)
+    pd.DataFrame({"a": [[1], [2, 3]], "y": ["u", "v"]}).to_parquet(whole)
+    refused(whole, "row 2, column 'a': found 2, expected 1 numbers", target="y")
+    pd.DataFrame({"a": [["u"], ["v"]], "y": ["u", "v"]}).to_parquet(whole)
     refused(whole, "column 'a' is of type list", target="y")
     pd.DataFrame({"a": [*"123456789", "two"], "y": [*"uv"] * 5}).to_parquet(whole)
     assert "line" not in refused(whole, "row 10", "column 'a'", "'two'", target="y")

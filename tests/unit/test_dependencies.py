@@ -66,7 +66,7 @@ def licenses():
 
 
 def test_everything_that_is_imported_is_declared():
-    optional = requirements("h5ad").keys()
+    optional = requirements("excel").keys()
     lacking = {n: p for n, p in imported("src", "scripts").items() if not providers(n) & optional}
     assert not lacking
 
@@ -90,6 +90,7 @@ def test_the_lock_holds_everything_that_is_needed_at_run_time(licenses):
 def test_the_conda_environment_asks_for_the_same():
     listed = yaml.safe_load((ROOT / "workflow/envs/fewfold.yaml").read_text())["dependencies"]
     found = {}
+    assert listed.pop() == {"pip": ["fewfold"]}
     for text in listed:
         name, _, specifier = text.partition(" ")
         found[CONDA_NAMES.get(name, name)] = specifier

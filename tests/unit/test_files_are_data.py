@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _labelling_material import material
+from _labelling_material import saved
 
 import fewfold
 from _resealed import change_file
 from fewfold.exceptions import FewfoldError
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph, find_neighbors
-from fewfold.labeling.finishing import write_model
 from fewfold.labeling.model_file import Model
+from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.graph_files import read_graph, write_graph
+from fewfold.pipeline.layout import MODEL_FILE
 from fewfold.transforms.metrics import get_metric
 
 SOURCE = Path(fewfold.__file__).parent
@@ -58,15 +59,26 @@ GRAPHS = {
 
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 def test_a_model_file_cannot_name_code(tmp_path, canary, graph):
-    _, found = material()
-    found.files.update(dict.fromkeys(("features", "labels", "graph"), tmp_path / "none.h5"))
-    (tmp_path / "none.h5").write_bytes(b"x")
-    path = tmp_path / "model.h5"
-    write_model(found, path, {"diffusion": "diffusion"})
-    settings = {**found.graph.settings.to_dict(), **graph}
-    change_file(path, notes={"graph": settings})
+    task, _, path = saved(tmp_path)
+    with read(path, MODEL_FILE) as file:
+        members = file.note("members")
+    settings = members[0]["notes"]["graph_settings"]
+    members[0]["notes"]["graph_settings"] = {**settings, **graph}
+    change_file(path, notes={"members": members})
     with pytest.raises(FewfoldError):
-        Model.load(path).predict(found.features.X[:5])
+        Model.load(path).predict(task.X[:5])
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("name", [PLANTED, f"{CANARY}.distance", "", "../diffusion", "sklearn"])
+def test_a_model_file_cannot_name_a_method_that_is_not_installed(tmp_path, canary, name):
+    _, _, path = saved(tmp_path)
+    with read(path, MODEL_FILE) as file:
+        members = file.note("members")
+    members[0]["method"] = name
+    change_file(path, notes={"members": members})
+    with pytest.raises(FewfoldError, match="not installed"):
+        Model.load(path)
     assert not canary.exists()
 
 

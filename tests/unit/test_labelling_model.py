@@ -4,97 +4,88 @@ import time
 
 import numpy as np
 import pytest
-from _labelling_material import material
-from sklearn.datasets import load_digits
-from sklearn.svm import SVC
+from _labelling_material import CLASSES, answered, rows, saved
 
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.graph.build import build_graph
-from fewfold.labeling.finishing import write_model
-from fewfold.labeling.fitting import cluster_answer, fill_unknown
+from fewfold.labeling.clustering import cluster_answer, grouped
+from fewfold.labeling.examining import Task
 from fewfold.labeling.model_file import Model, save_model
-from fewfold.methods.diffusion.estimator import diffuse, image_graph_settings
-from fewfold.pipeline.artifacts import writing
+from fewfold.methods.members import DataShape, members_for
+
+# Their answer about a row is that about an equal new row; the others take it from the row's
+# neighbors, and the number is by how much the confidence of a row may differ (docs/label.md).
+INDUCTIVE = ("extra_trees", "forest", "logistic_1", "rbf_1_10", "clusters_4", "linear_tsvm",
+             "rbf_tsvm", "low_density", "knn", "linear_svm")  # fmt: skip
+TRANSDUCTIVE = {"diffusion": 0.25, "eigenbasis": 0.6, "metric_svm": 0.25}
 
 
-def saved(tmp_path, learner="diffusion", details=None):
-    code, found = material()
-    found.notes.update(learner=learner, details=details or {})
-    for name in ("features", "labels", "graph"):
-        found.files[name] = tmp_path / f"{name}.h5"
-        found.files[name].write_bytes(b"x")
-    path = tmp_path / "model.h5"
-    write_model(found, path, {"diffusion": learner})
-    return code, found, path
+def difference(tmp_path, names, **options):
+    """Return how labels and confidences of `predict` differ from the answer's, on new rows."""
+    task, arrays, path = saved(tmp_path, names, **options)
+    said, new = Model.load(path).predict(task.X), ~arrays["given"]
+    if not task.is_classes:
+        return np.abs(said["label"] - arrays["label"])[new].max(), 0
+    labels = np.mean(said["label"][new] != arrays["label"][new])
+    return labels, np.abs(said["confidence"] - arrays["confidence"])[new].max()
 
 
-def test_new_rows_are_labelled_like_old_ones(tmp_path):
-    code, found, path = saved(tmp_path)
+@pytest.mark.parametrize("name", INDUCTIVE)
+def test_predict_says_what_the_answer_says(tmp_path, name):
+    labels, confidence = difference(tmp_path, (name,))
+    assert labels == 0 and confidence < 1e-9
+
+
+@pytest.mark.parametrize("name", TRANSDUCTIVE)
+def test_predict_by_transductive_members_differs_little(tmp_path, name):
+    labels, confidence = difference(tmp_path, (name,))
+    assert labels <= 0.02 and confidence < TRANSDUCTIVE[name]
+
+
+def test_predict_of_the_whole_combination(tmp_path):
+    names = tuple(m.name for m in members_for(DataShape("classification", 300, 30)))
+    labels, confidence = difference(tmp_path, names)
+    assert labels <= 0.01 and confidence < 0.1
+
+
+@pytest.mark.parametrize("name", ["extra_trees", "boosting", "ridge", "kernel_ridge_1", "knn"])
+def test_predict_of_numbers(tmp_path, name):
+    assert difference(tmp_path, (name,), numbers=True)[0] < 1e-9
+
+
+def test_new_rows_are_labeled_like_old_ones_and_far_ones_are_named(tmp_path):
+    task, arrays, path = saved(tmp_path)
     model = Model.load(path)
-    X = found.features.X
-    said = model.predict(X + 1e-4)
-    assert np.mean(said["label"] == found.answer["label"]) > 0.97
+    said = model.predict(task.X + np.float32(1e-4))
+    assert np.mean(said["label"] == arrays["label"]) > 0.95
     assert (said["second"] != said["label"]).all()
-    far = model.predict(X[:5] + 100)
+    far = model.predict(task.X[:5] + 100)
     assert far["far"].all() and said["far"].mean() < 0.05
     with pytest.raises(InputError, match="3 features; the model was made with 4"):
-        model.predict(X[:, :3])
+        model.predict(task.X[:, :3])
 
 
 def test_equal_runs_give_equal_model_files(tmp_path):
-    """Though an answer says how long each method took, and HDF5 can note the time of writing."""
+    """Though evidence says how long each candidate took, and HDF5 can note the time of writing."""
     files = []
     for number in range(2):
-        (tmp_path / str(number)).mkdir()
-        _, found, path = saved(tmp_path / str(number))
-        comparison = {**found.notes["comparison"], "table": [{"seconds": 0.1 + number}]}
-        found.notes["comparison"] = comparison
-        found.files["answer"] = path.with_name("answer.h5")
-        with writing(found.files["answer"], "label_rows") as out:
-            out.note("comparison", comparison)
-        write_model(found, path, {})
+        answered.cache_clear()
+        _, _, path = saved(tmp_path / str(number))
         files.append(path.read_bytes())
         time.sleep(1.1 - number)
     assert files[0] == files[1]
 
 
-def test_a_model_of_images_knows_images_it_never_saw(tmp_path):
-    X, digit = load_digits(return_X_y=True)
-    X, old, new = X.astype(np.float32), np.arange(600), np.arange(600, 800)
-    y = np.full(600, -1)
-    y[:100] = digit[:100]
-    graph = build_graph(X[old], image_graph_settings((8, 8)))
-    proba, _ = diffuse(graph.W, np.arange(100), digit[:100], 10, sources="classes")
-    path = tmp_path / "model.h5"
-    save_model(
-        path, method="image_diffusion", learner="diffusion", details={}, task="classification",
-        classes=list("0123456789"), X=X[old], y=y, answer={"proba": proba}, graph=graph,
-        table_notes={}, calibration=(1.0, 0.0), image_shape=(8, 8),
-    )  # fmt: skip
-    said = Model.load(path).predict(X[new])
-    assert np.mean(said["label"] != digit[new]) < 0.15  # 17.5 % on the plain graph
-
-
-def test_knn_and_svm_need_the_labelled_rows_only(tmp_path):
-    code, found, path = saved(tmp_path, "knn", {"n_neighbors": 3})
-    model = Model.load(path)
-    given = np.flatnonzero(found.truth.y >= 0)
-    assert model.X.shape[0] == 30
-    X = found.features.X
-    nearest = np.argsort(((X[:, None] - X[given][None]) ** 2).sum(axis=2), axis=1)[:, :3]
-    votes = np.array([np.bincount(found.truth.y[given][r], minlength=3) for r in nearest])
-    said = model.predict(X)["label"]
-    clear = votes.max(axis=1) >= 2
-    assert (said[clear] == votes.argmax(axis=1)[clear]).all()
-    code, found, path = saved(tmp_path, "svm", {"C": 10.0, "gamma": 0.2})
-    expected = SVC(C=10.0, gamma=0.2).fit(X[given], found.truth.y[given]).decision_function(X)
-    assert (Model.load(path).predict(X)["label"] == expected.argmax(axis=1)).mean() > 0.99
+def test_arrays_that_members_share_are_stored_once(tmp_path):
+    _, _, one = saved(tmp_path, ("diffusion",))
+    _, _, two = saved(tmp_path, ("diffusion", "diffusion_free"))
+    assert two.stat().st_size < 1.6 * one.stat().st_size
 
 
 def test_damaged_and_missing_files_are_refused(tmp_path):
-    _, found, path = saved(tmp_path)
+    task, _, path = saved(tmp_path)
     whole = path.read_bytes()
-    place = whole.index(np.ascontiguousarray(found.features.X).tobytes()) + 1000
+    place = whole.index(np.ascontiguousarray(task.X).tobytes()[:64]) + 1000
     path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
     with pytest.raises(ArtifactError, match="damaged"):
         Model.load(path)
@@ -105,15 +96,19 @@ def test_damaged_and_missing_files_are_refused(tmp_path):
         Model.load(tmp_path / "nothing.h5")
 
 
-def test_rows_out_of_reach_take_the_nearest_label():
-    X = np.array([[0.0], [1.0], [9.0], [8.0]])
-    y = np.array([0, -1, 1, -1])
-    labels, guessed = fill_unknown(X, y, np.array([0, -1, 1, -1]), np.array([0, 2]))
-    assert labels.tolist() == [0, 0, 1, 1] and guessed.tolist() == [False, True, False, True]
-
-
-def test_groups_from_eigenvectors():
+def test_groups_from_eigenvectors(tmp_path):
     vectors = np.repeat(np.eye(3), [10, 20, 5], axis=0) + 0.01
-    arrays, notes = cluster_answer(vectors, 3, 0)
-    assert np.bincount(arrays["label"]).tolist() == [20, 10, 5]
-    assert (arrays["confidence"] > 0.9).all() and notes["task"] == "clustering"
+    proba, label = grouped(vectors, 3, 0)
+    assert np.bincount(label).tolist() == [20, 10, 5] and (proba.max(axis=1) > 0.9).all()
+    code, X, _ = rows()
+    task = Task(X, np.full(300, -1), "classification", 3, graphs={"rows": build_graph(X)})
+    members, states, combination, arrays, notes = cluster_answer(task, 3, 0)
+    assert notes["task"] == "clustering" and set(arrays["label"]) == {0, 1, 2}
+    path = tmp_path / "model.h5"
+    save_model(
+        path, combination, members, states, task="clustering", classes=CLASSES, X=X,
+        table_notes={"columns": None, "preparation": None, "feature_names": None, "target": None,
+                     "id_name": "row"},
+    )  # fmt: skip
+    said = Model.load(path).predict(X + np.float32(1e-4))
+    assert np.mean(said["label"] == arrays["label"]) > 0.95

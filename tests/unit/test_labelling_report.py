@@ -8,7 +8,15 @@ from _labelling_material import HOSTILE, material
 
 from _report_chromium import Page
 from fewfold.labeling.finishing import advise, finish
-from fewfold.labeling.report_page import SHOWN, class_rows, make_view, render_answer, row_facts
+from fewfold.labeling.leave_out import solve_responses
+from fewfold.labeling.report_page import (
+    SHOWN,
+    class_rows,
+    make_view,
+    reasons_for,
+    render_answer,
+    row_facts,
+)
 from fewfold.labeling.warnings_ import OFF
 from fewfold.report.map_positions import add_rows
 
@@ -24,9 +32,23 @@ def test_the_page_says_the_answer_first_and_escapes_everything(made):
     page = render_answer(found, finished, config={"run": {"seed": 0}})
     assert page == render_answer(found, finished, config={"run": {"seed": 0}})
     body = page[page.index("<body>") :]
-    assert body.index("Expected error 5.0 %") < body.index("canvas")
+    assert body.index("Expected error") < body.index("canvas")
+    assert "Always answering" in body and 'id="confusion"' in body and "because of rows" in body
     assert HOSTILE not in body and "百合" in body
     assert "default-src 'none'" in page
+
+
+def test_the_labels_behind_a_row_are_those_whose_removal_lowers_its_score(made):
+    """The shares are exact: they sum to the score of the row's class, and name the nearest."""
+    found, _ = made
+    row = int(np.flatnonzero(~found.answer["given"])[0])
+    names = [int(word) - 1 for word in reasons_for(found, np.array([row]))[row].split(", ")]
+    assert 1 <= len(names) <= 3
+    assert (found.truth.y[names] == found.answer["label"][row]).all()
+    labeled = np.flatnonzero(found.truth.y >= 0)
+    whole = solve_responses(found.graph.W, labeled)
+    shares = whole.label_shares(row, found.truth.y[labeled], 3, int(found.answer["label"][row]))
+    assert labeled[shares.argmax()] == names[0]
 
 
 def test_tables(made):
@@ -42,17 +64,18 @@ def test_tables(made):
 
 def test_pages_without_comparison_groups_and_numbers():
     _, found = material()
-    found.notes.update(comparison={"chosen": "diffusion", "reason": "9 labels are too few"},
+    plain = {"estimate": None, "table": [], "members": [{"name": "knn", "weight": 1.0}]}
+    found.notes.update(comparison={**plain, "reason": "9 labels are too few"},
                        calibration_error=None)  # fmt: skip
     page = render_answer(found, finish(found), config={})
     assert "not known" in page and "9 labels are too few" in page and "not calibrated" in page
-    found.notes.update(task="clustering", comparison={"chosen": "groups", "reason": "no labels"})
+    found.notes.update(task="clustering", comparison={**plain, "reason": "no labels"})
     page = render_answer(found, finish(found), config={})
     assert "300 rows in 3 groups" in page and "labels given" not in page
     numbers = {"label": found.features.X[:, 0].astype(float), "given": found.answer["given"]}
     numbers |= {"low": numbers["label"] - 1, "high": numbers["label"] + 1}
     y = np.where(numbers["given"], numbers["label"], np.nan)
-    found.notes.update(task="regression", width=1.0, comparison={"chosen": "knn", "reason": "few"})
+    found.notes.update(task="regression", comparison={**plain, "reason": "few"})
     changed = replace(found, answer=numbers, truth=replace(found.truth, y=y, classes=None))
     finished = finish(changed)
     assert list(finished.table)[-2:] == ["low", "high"] and not len(finished.advised)

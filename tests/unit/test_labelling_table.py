@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from _cells import write_h5ad
 from fewfold.datasets import describe, load
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import guess_image_shape
@@ -106,7 +107,7 @@ def test_unseen_categories_are_zeros_and_missing_columns_are_named():
         encode_table(new.assign(size=["tall"]), plan.columns)
 
 
-def test_dates_and_free_text_are_refused_with_a_hint_or_expanded():
+def test_dates_and_free_text_become_features():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -115,14 +116,14 @@ def test_dates_and_free_text_are_refused_with_a_hint_or_expanded():
             "x": rng.normal(size=60),
         }
     )
-    with pytest.raises(InputError, match="'when' holds dates.*--drop when.*--expand when"):
-        understand_table(frame, None, drop=["said"])
-    with pytest.raises(InputError, match="'said' holds .* different texts.*--expand said"):
-        understand_table(frame, None, drop=["when"])
-    plan = choose_scaling(understand_table(frame, None, expand=["when", "said"]))
+    plan = choose_scaling(understand_table(frame, None))
+    assert [c["kind"] for c in plan.columns] == ["date", "text", "number"]
     X, names = encode_table(frame, plan.columns)
-    assert X.shape == (60, 1 + 5 + 256) and np.isfinite(X).all()
-    assert "when: decades" in names
+    assert X.shape == (60, 1 + 5 + 7) and np.isfinite(X).all()
+    assert "when: decades" in names and "said: topic 1" in names
+    assert understand_table(frame, None, expand=["when", "said"]).columns == [
+        c for c in understand_table(frame, None).columns
+    ]
 
 
 def test_a_wrong_cell_among_numbers_is_named():
@@ -236,7 +237,7 @@ def test_arrays_and_numbers(tmp_path):
     np.savez(tmp_path / "my.npz", X=X, y=y)
     found = read_input(tmp_path / "my.npz", task="regression")
     assert found.task == "regression" and len(found.labelled) == 10 and found.ids is None
-    with pytest.raises(InputError, match="anndata"):
+    with pytest.raises(InputError, match="not a whole HDF5 file"):
         (tmp_path / "cells.h5ad").write_bytes(b"x" * 100)
         read_input(tmp_path / "cells.h5ad", "kind")
 
@@ -254,35 +255,50 @@ def test_images_are_recognised_and_other_squares_are_not():
     assert guess_image_shape(rng.normal(size=(300, 1)) + rng.normal(size=(300, 64))) is None
 
 
-def test_cells_and_genes(tmp_path, monkeypatch):
-    """h5ad, with a stand-in for the package anndata, which is not required."""
-    import sys
+def test_cells_and_genes(tmp_path):
     from types import SimpleNamespace
 
+    from fewfold.datasets.table.cell_files import write_labels
     from fewfold.labeling.prediction import _read_cells
 
     X = sparse.csr_matrix(np.array([[3.0, 0, 4], [0, 2, 0], [1, 0, 0]], dtype=np.float32))
-    cells = SimpleNamespace(
-        X=X,
-        obs=pd.DataFrame({"kind": pd.Categorical(["t", "b", None])}, index=["c0", "c1", "c2"]),
-        var_names=["g0", "g1", "g2"],
-        obs_names=["c0", "c1", "c2"],
-    )
-    monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=lambda file: cells))
-    path = tmp_path / "cells.h5ad"
-    with h5py.File(path, "w") as file:
-        file["X"] = X.toarray()
+    path, genes = tmp_path / "cells.h5ad", ["g0", "g1", "g2"]
+    kinds = {"kind": ["t", "b", None], "age": [1.0, 2.0, 3.0]}
+    pca = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    write_h5ad(path, X, kinds, genes, obsm={"X_pca": pca})
     found = read_input(path, "kind")
     assert found.classes == ["b", "t"] and found.y.tolist() == [1, 0, -1]
-    assert found.ids == ["c0", "c1", "c2"] and found.feature_names == ["g0", "g1", "g2"]
+    assert found.ids == ["c0", "c1", "c2"] and found.feature_names == genes
+    assert np.array_equal(found.X.toarray(), X.toarray())
     with pytest.raises(InputError, match="no target column 'kin'.*'kind'"):
         read_input(path, "kin")
     with pytest.raises(InputError, match="--target"):
         read_input(path)
+    embedded = read_input(path, "kind", x="obsm:X_pca")
+    assert np.array_equal(embedded.X, pca) and embedded.feature_names[1] == "obsm:X_pca[1]"
+    with pytest.raises(InputError, match="--use obsm:X_umap: not there. Allowed: obsm:X_pca"):
+        read_input(path, "kind", x="obsm:X_umap")
     # New cells: the model's genes in its order, rows of length 1 as when it was made.
     model = SimpleNamespace(columns=None, found={"feature_names": ["g2", "g0"]})
     rows, names, _ = _read_cells(model, path)
     assert np.allclose(rows.toarray(), [[0.8, 0.6], [0, 0], [0, 1]]) and names[0] == "c0"
+    model.found = {"feature_names": embedded.feature_names}
+    assert np.array_equal(_read_cells(model, path)[0], pca)
     model.found = {"feature_names": ["g9"]}
     with pytest.raises(InputError, match="1 genes of the model are missing .g9."):
         _read_cells(model, path)
+    # The answer in obs: readable again, all other columns as they were.
+    write_labels(path, tmp_path / "out.h5ad", "kind", ["t", "b", "t"], [1, 1, 0.7], "kind_c")
+    assert read_input(tmp_path / "out.h5ad", n_clusters=2).X.shape == (3, 3)
+    with h5py.File(tmp_path / "out.h5ad") as file:
+        assert file["obs/kind"].asstr()[:].tolist() == ["t", "b", "t"]
+        assert list(file["obs"].attrs["column-order"]) == ["kind", "age", "kind_c"]
+
+
+def test_cells_marked_unknown(tmp_path):
+    """scANVI's convention."""
+    path = tmp_path / "cells.h5ad"
+    write_h5ad(path, np.eye(6), {"kind": ["t", "b", "t", "b"] + ["Unknown"] * 2}, list("abcdef"))
+    found = read_input(path, "kind")
+    assert found.classes == ["b", "t"] and len(found.labelled) == 4
+    assert "2 rows are marked 'Unknown'" in " ".join(found.sentences)

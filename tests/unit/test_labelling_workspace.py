@@ -1,10 +1,9 @@
 """The config that a labelling run hands to the workflow."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
 
 from fewfold.exceptions import ArtifactError
 from fewfold.graph.build import GraphSettings
@@ -22,48 +21,41 @@ def intake(n=200, side=8, labelled=40):
     return Intake(X, y, "classification", ["a", "b"], None, None, "row", image_shape=(side, side))
 
 
+def config_of(found, asked=None):
+    members = workspace.choose_members(found, asked)
+    return workspace.make_config(found, members, seed=0, settings={"task": found.task})
+
+
 @pytest.mark.parametrize("side", [8, 16])
 def test_the_graph_of_images_is_the_one_diffusion_would_build(side):
-    found = intake(side=side)
-    methods = workspace.methods_to_compare("classification", 200, 40, found.image_shape)
-    assert methods[0] == "image_diffusion"
-    config = workspace.make_config(
-        "table", found, methods, None, image_shape=found.image_shape, seed=0, settings={}
-    )
-    assert config["methods"]["image_diffusion"]["graph"] == "images"
+    config = config_of(intake(side=side))
+    assert "image_diffusion" in config["label"]["members"]
     built = GraphSettings.from_dict(config["graphs"]["images"]).for_images((side, side))
     assert built == image_graph_settings((side, side))
 
 
 def test_tables_have_no_graph_of_images():
-    found = intake()
-    methods = workspace.methods_to_compare("classification", 200, 40, None)
-    config = workspace.make_config(
-        "table", found, methods, None, image_shape=None, seed=0, settings={}
-    )
-    assert "images" not in config["graphs"] and "image_diffusion" not in config["methods"]
+    config = config_of(replace(intake(), image_shape=None))
+    assert list(config["graphs"]) == ["near", "rows"] and "batches" not in config["label"]
+    assert "image_diffusion" not in config["label"]["members"]
 
 
-@pytest.mark.parametrize(("n", "neighbours"), [(3, 2), (6, 5), (11, None), (200, None)])
-def test_small_tables_ask_for_as_many_neighbours_as_there_are(n, neighbours):
-    found = intake(n=n, labelled=2)
-    config = workspace.make_config(
-        "table", found, ["diffusion"], None, image_shape=(8, 8), seed=0, settings={}
-    )
-    assert config["graphs"].get("euclidean", {}).get("n_neighbors") == neighbours
-    assert config["graphs"]["near"]["n_neighbors"] == min(5, n - 1)
-    assert config["graphs"]["images"]["n_neighbors"] == min(6, n - 1)
+def test_many_rows_are_examined_by_several_jobs():
+    label = config_of(replace(intake(n=6000, side=2), image_shape=None))["label"]
+    assert sorted(name for batch in label["batches"] for name in batch) == sorted(label["members"])
+    assert len(label["batches"]) > 4
 
 
-def test_the_default_number_of_neighbours_is_that_of_the_config():
-    file = Path(__file__).parents[2] / "config/config.yaml"
-    graphs = yaml.safe_load(file.read_text())["graphs"]
-    assert graphs["euclidean"]["n_neighbors"] == workspace.DEFAULT_NEIGHBORS
+@pytest.mark.parametrize(("n", "neighbors"), [(3, 2), (6, 5), (11, 10), (200, 10)])
+def test_small_tables_ask_for_as_many_neighbors_as_there_are(n, neighbors):
+    graphs = config_of(intake(n=n, labelled=2))["graphs"]
+    assert graphs["rows"]["n_neighbors"] == neighbors
+    assert graphs["images"]["n_neighbors"] == min(6, n - 1)
 
 
 def test_damaged_inputs_are_written_again_and_say_what_makes_them(tmp_path):
     found = intake()
-    workspace.write_inputs(tmp_path, found, None, (8, 8), {})
+    workspace.write_inputs(tmp_path, found, {})
     path = tmp_path / "input/features.h5"
     whole = path.read_bytes()
     place = whole.find(np.ascontiguousarray(found.X).tobytes()[:64])
@@ -73,6 +65,6 @@ def test_damaged_inputs_are_written_again_and_say_what_makes_them(tmp_path):
     with artifacts.read(path, layout.stage_of(path)) as file:
         with pytest.raises(ArtifactError, match="the command 'fewfold label' makes it again"):
             file["X"]
-    workspace.write_inputs(tmp_path, found, None, (8, 8), {})
+    workspace.write_inputs(tmp_path, found, {})
     with artifacts.read(path, layout.stage_of(path)) as file:
         assert np.array_equal(file["X"], found.X)

@@ -11,14 +11,23 @@ from sklearn.datasets import make_moons
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import build_graph
 from fewfold.methods import registry
-from fewfold.methods.base import ManifoldModel, load
+from fewfold.methods.base import CLASSIFICATION, REGRESSION, ManifoldModel, load
 from fewfold.methods.state import Field
 from fewfold.pipeline.artifacts import writing
 from fewfold.pipeline.chain_files import load_stages
 from fewfold.pipeline.stage_files import Features, Splits
 
 QUICK = {"mbed": {"n_steps": 60, "n_annealing": 8}}
-CONTRACT = [m for m in registry.methods().values() if inspect.isclass(m.load())]
+CONTRACT = [
+    m
+    for m in registry.methods().values()
+    if inspect.isclass(m.load()) and CLASSIFICATION in m.tasks
+]
+REGRESSORS = [
+    m
+    for m in registry.methods().values()
+    if REGRESSION in m.tasks and inspect.isclass(load(m.regressor or m.target))
+]
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +82,18 @@ def test_a_state_that_is_not_what_was_declared_is_refused(method, moons):
         for wrong in wrongs:
             with pytest.raises(InputError, match=method.load().__name__):
                 method.load().from_arrays({**arrays, name: wrong}, notes)
+
+
+@pytest.mark.parametrize("method", REGRESSORS, ids=lambda m: m.name)
+def test_a_saved_regressor_predicts_the_same(method, moons):
+    X, y, X_new, _ = moons
+    y = np.where(np.arange(len(X)) % 2, X[:, 0] + X[:, 1], np.nan)
+    model = method.build({}, task=REGRESSION, random_state=0).fit(X, y)
+    again = type(model).from_arrays(*model.to_arrays())
+    np.testing.assert_array_equal(again.predict(X_new), model.predict(X_new))
+    values, proba = again.answer(X_new)
+    assert proba is None and np.array_equal(values, model.predict(X_new))
+    assert model.status_ == "ok" and np.isfinite(model.transduction_).all()
 
 
 @pytest.mark.parametrize("mode", ["ssl", "global", "clairvoyant"])

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from test_model_contents import saved
+from _labelling_material import saved
 from typer.testing import CliRunner
 
 from _resealed import change_file
@@ -27,11 +27,11 @@ def test_other_cells_stay(text):
 
 
 def test_predictions_are_guarded_only_if_asked_for(tmp_path):
-    found, path = saved(tmp_path)
+    task, _, path = saved(tmp_path)
     change_file(path, arrays={"classes": ["=1+0", "@b", "c"]})
     import numpy as np
 
-    np.save(tmp_path / "new.npy", found.features.X[:20])
+    np.save(tmp_path / "new.npy", task.X[:20])
     for safe in (False, True):
         predict(path, tmp_path / "new.npy", tmp_path / "out.csv", spreadsheet_safe=safe)
         labels = set(pd.read_csv(tmp_path / "out.csv")["label"])

@@ -6,8 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fewfold.datasets.table.options import FileOptions, Request
+from fewfold.datasets.table.reading import read_file
 from fewfold.exceptions import InputError
-from fewfold.labeling.preparation import plan_columns, prepare_columns
+from fewfold.labeling.preparation import (
+    check_plan,
+    plan_columns,
+    prepare_columns,
+    simple_columns,
+)
 
 
 @pytest.fixture
@@ -25,9 +32,13 @@ def frame():
     )
 
 
+def planned(frame):
+    return plan_columns(frame, simple_columns(frame))
+
+
 def test_columns_vary_alike_whatever_they_are(frame):
-    plan = json.loads(json.dumps(plan_columns(frame)))
-    X, names = prepare_columns(frame, plan)
+    plan = json.loads(json.dumps(planned(frame)))
+    X, names = prepare_columns(frame, simple_columns(frame), plan)
     expected = ["height", "height missing", "income", "city=Bonn", "city=Oslo", "city=Rome"]
     assert names == expected
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-8)
@@ -36,14 +47,14 @@ def test_columns_vary_alike_whatever_they_are(frame):
 
 
 def test_ranks_of_a_skewed_column_keep_their_order_and_reach_new_rows(frame):
-    plan = plan_columns(frame)
-    X, names = prepare_columns(frame, plan)
+    plan = planned(frame)
+    X, names = prepare_columns(frame, simple_columns(frame), plan)
     income = X[:, names.index("income")]
     assert abs(np.mean(income**3)) < 0.3
     order = np.argsort(frame["income"].to_numpy())
     assert (np.diff(income[order]) >= 0).all() and len(np.unique(income)) > 190
     new = frame.head(3).assign(income=[0.0, 1e12, frame["income"].median()], city="Lima")
-    far, _ = prepare_columns(new, plan)
+    far, _ = prepare_columns(new, simple_columns(frame), plan)
     position = names.index("income")
     assert far[0, position] == pytest.approx(income.min())
     assert far[1, position] == pytest.approx(income.max())
@@ -54,15 +65,55 @@ def test_ranks_of_a_skewed_column_keep_their_order_and_reach_new_rows(frame):
 def test_columns_that_share_a_unit_keep_their_proportions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 20)) * np.linspace(1, 2, 20)
-    plan = plan_columns(pd.DataFrame(X))
+    plan = planned(pd.DataFrame(X))
     assert plan["unit"] is not None
-    found, _ = prepare_columns(pd.DataFrame(X), plan)
+    found, _ = prepare_columns(pd.DataFrame(X), simple_columns(pd.DataFrame(X)), plan)
     assert found[:, -1].std() > 1.5 * found[:, 0].std()
     mixed = pd.DataFrame(X * 10.0 ** (np.arange(20) % 5))
-    assert plan_columns(mixed)["unit"] is None
+    assert planned(mixed)["unit"] is None
 
 
 def test_a_missing_column_is_named(frame):
-    plan = plan_columns(frame)
+    plan = planned(frame)
     with pytest.raises(InputError, match="'city' is missing"):
-        prepare_columns(frame.drop(columns="city"), plan)
+        prepare_columns(frame.drop(columns="city"), simple_columns(frame), plan)
+
+
+def test_a_file_is_prepared_as_its_reader_understands_it(frame, tmp_path):
+    days = pd.date_range("2024-01-01", periods=len(frame)).astype(str)
+    frame = frame.assign(
+        number=np.arange(len(frame)), day=days, note=["good wine", "bad wine"] * 200,
+        code=np.where(np.arange(len(frame)) % 7 == 0, "", frame["income"].round(2).astype(str)),
+    )  # fmt: skip
+    frame.loc[:30, "city"] = None
+    frame.assign(kind="a").to_csv(tmp_path / "table.csv", index=False)
+    options = FileOptions(target="kind", expand=["day", "note"], keep_constant=False)
+    content = read_file(tmp_path / "table.csv", Request(options))
+    columns = content.plan.columns
+    plan = check_plan(json.loads(json.dumps(plan_columns(content.frame, columns))), columns)
+    X, names = prepare_columns(content.frame, columns, plan)
+    assert X.shape == (400, len(names)) and np.isfinite(X).all()
+    assert "number" not in names and "constant" not in names  # names the rows; never changes
+    assert {"code missing", "height missing"} <= set(names)
+    for prefix in ("city=", "day: ", "note: "):
+        part = [j for j, name in enumerate(names) if name.startswith(prefix)]
+        assert X[:, part].var(axis=0).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": 0.0}, {"scale": "wide"}, {"type": "number"}, {"name": 3}, {"means": [0.5]},
+        {"means": ["a", "b", "c"]}, {"means": None},
+    ],
+)  # fmt: skip
+def test_a_plan_of_a_strange_file_is_refused(frame, change):
+    plan, columns = planned(frame[["city"]]), simple_columns(frame)
+    assert check_plan(plan, columns) is plan
+    plan["columns"][0].update(change)
+    with pytest.raises(InputError):
+        check_plan(plan, columns)
+    income = planned(frame[["income"]])
+    income["columns"][0]["quantiles"][3] = -1e9
+    with pytest.raises(InputError, match="rising"):
+        check_plan(income, columns)

@@ -7,12 +7,22 @@ from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
+from reproduction import load, write_page
+from reproduction_figures import series, sheet
+from reproduction_tables import cell, paper_table
 
 from fewfold.exceptions import ConfigError, InputError
 from fewfold.reproduce.command import with_trials
-from fewfold.reproduce.compare import compare, count, judge_claims, lookup, status, tolerance
+from fewfold.reproduce.compare import (
+    compare,
+    count,
+    digits,
+    judge_claims,
+    lookup,
+    status,
+    tolerance,
+)
 from fewfold.reproduce.costs import by_stage, longest_chain, read_costs, time_on
-from fewfold.reproduce.figures import series, sheet
 from fewfold.reproduce.measured import (
     FACTS,
     collect,
@@ -22,7 +32,6 @@ from fewfold.reproduce.measured import (
     read_measured,
     write_measured,
 )
-from fewfold.reproduce.page import load, write_page
 from fewfold.reproduce.published import (
     CLAIM_COLUMNS,
     COLUMNS,
@@ -35,7 +44,6 @@ from fewfold.reproduce.published import (
     read_published,
     read_reasons,
 )
-from fewfold.reproduce.tables import cell, digits, paper_table
 from fewfold.system.location import project_root
 
 NO_REASONS = pd.DataFrame(columns=REASON_COLUMNS)

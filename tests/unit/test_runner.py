@@ -10,7 +10,8 @@ import pytest
 from _mounting import mounted
 from fewfold.exceptions import ConfigError, RunFailed
 from fewfold.runner import _Watcher, snakemake_command
-from fewfold.system.location import project_root
+from fewfold.system import location
+from fewfold.system.location import checkout, project_root
 from fewfold.system.run_folder import only_run, remove_dead_parts, set_aside
 
 HOLD = """
@@ -111,14 +112,28 @@ def test_commands(tmp_path, monkeypatch):
         snakemake_command(cores=1, profile="nothing")
 
 
-def test_project_root(tmp_path, monkeypatch):
+def test_the_workflow_is_the_packages_own_wherever_one_stands(tmp_path, monkeypatch):
+    root = project_root()
+    assert (root / "Snakefile").exists() and root == checkout()
+    (tmp_path / "workflow/schemas").mkdir(parents=True)  # another Snakemake project
+    (tmp_path / "scripts").mkdir()
+    for name in ("Snakefile", "workflow/Snakefile"):
+        (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
-    assert (project_root() / "Snakefile").exists()
-    (tmp_path / "Snakefile").write_text("")
-    (tmp_path / "workflow/schemas").mkdir(parents=True)
-    (tmp_path / "deep/er").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "deep/er")
-    assert project_root() == tmp_path.resolve()
+    assert project_root() == root
+
+
+def test_the_workflow_of_an_installed_package(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages/fewfold"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(location, "PACKAGE", package)
+    monkeypatch.setattr(location, "PACKAGED", package / "project")
+    with pytest.raises(ConfigError, match="Install fewfold again"):
+        project_root()
+    (package / "project/workflow").mkdir(parents=True)
+    (package / "project/workflow/Snakefile").touch()
+    (package / "project/scripts").mkdir()
+    assert project_root() == package / "project" and checkout() is None
 
 
 def test_the_watcher_speaks_plainly():

@@ -5,11 +5,19 @@ import pytest
 
 from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph
+from fewfold.labeling.first_weights import explained_by_neighbors, first_weights
 from fewfold.labeling.intervals import cv_plus, regression_weights
 from fewfold.labeling.leave_out import contradicted, held_out_proba, solve_responses, to_proba
-from fewfold.labeling.priors import change_shares, class_shares, parse_priors
+from fewfold.labeling.priors import (
+    chance_of_equal_classes,
+    change_shares,
+    class_shares,
+    factors_for_shares,
+    parse_priors,
+    with_factors,
+)
 from fewfold.labeling.stacking import (
-    family_weights,
+    cross_fitted,
     fit_stack,
     mixture_weights,
     out_of_fold,
@@ -57,7 +65,7 @@ def test_stack_prefers_the_better_and_is_calibrated_by_its_exponents():
     rng = np.random.default_rng(2)
     held_out, codes = random_answers(rng, m=200)
     held_out[2] = sharpen(held_out[2], 4.0)  # overconfident, but the best
-    stack = fit_stack(held_out, codes, family_weights(["a", "b", "c"]))
+    stack = fit_stack(held_out, codes, np.full(3, 1 / 3))
     assert stack.weights.argmax() == 2
     # Scores of this distance have a posterior three times as sharp as their softmax.
     assert stack.exponents[2] == pytest.approx(3 / 4, rel=0.2)
@@ -213,3 +221,62 @@ def test_cv_plus_covers_new_rows():
 def test_too_few_labels_for_a_coverage_give_infinite_intervals():
     lower, upper = cv_plus(np.zeros((4, 6)), np.arange(4), (np.arange(4), np.ones(4)), low=0.0)
     assert np.isinf(upper).all() and (lower == 0).all()
+
+
+def test_first_weights_follow_the_rows_while_labels_are_few():
+    families = ["trees", "geodesic", "geodesic", "clusters"]
+    shares = [None, "labels", "equal", None]
+
+    def weights(m, explained, even=0.5):
+        found = first_weights(families, shares, m, explained=explained, even=even)
+        assert found.sum() == pytest.approx(1) and (found > 0).all()
+        return found
+
+    few, many = weights(10, 0.9), weights(10_000, 0.9)
+    assert few[1:3].sum() > many[1:3].sum() and few[0] < many[0]
+    assert weights(10, 0.1)[1:3].sum() < few[3]
+    assert many[1:3].sum() == pytest.approx(many[3], rel=0.02)
+    # Without knowing anything of the rows, families count the same.
+    plain = first_weights(families, [None] * 4, 10**9, emphasis={})
+    np.testing.assert_allclose(plain, [1 / 3, 1 / 6, 1 / 6, 1 / 3], rtol=1e-6)
+    certain = weights(50, 0.5, even=1.0)
+    assert certain[2] > 50 * certain[1] > 0
+
+
+def test_the_chance_of_equal_classes_against_the_integral():
+    codes = np.repeat([0, 1], [7, 3])
+    grid = (np.arange(100_000) + 0.5) / 100_000
+    free = np.mean(grid**7 * (1 - grid) ** 3)
+    expected = 0.5**10 / (0.5**10 + free)
+    assert chance_of_equal_classes(codes, 2) == pytest.approx(expected, rel=1e-4)
+    assert chance_of_equal_classes(np.repeat(np.arange(6), 17), 6) > 0.95
+    assert chance_of_equal_classes(np.zeros(5000, int), 3) == pytest.approx(0)
+
+
+def test_factors_bring_classes_to_their_shares_and_keep_absent_ones_away():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([1, 2, 5], size=300)
+    found = with_factors(proba, factors_for_shares(proba, [0.5, 0.3, 0.2]))
+    np.testing.assert_allclose(found.mean(axis=0), [0.5, 0.3, 0.2], atol=1e-5)
+    absent = np.column_stack(
+        [proba[:, :2] / proba[:, :2].sum(axis=1, keepdims=True), np.zeros(300)]
+    )
+    found = with_factors(absent, factors_for_shares(absent, [0.5, 0.3, 0.2]))
+    assert np.isfinite(found).all() and not found[:, 2].any()
+
+
+def test_neighbors_explain_nothing_of_constant_rows_and_of_one_row():
+    assert explained_by_neighbors(np.ones((20, 3))) == 0.05
+    assert explained_by_neighbors(np.ones((1, 3))) == 0.05
+
+
+def test_cross_fitted_answers_have_not_seen_their_label():
+    held_out, codes = random_answers(np.random.default_rng(3), m=30)
+    fold, first = np.arange(30) % 5, np.full(3, 1 / 3)
+    found = cross_fitted(held_out, codes, first, fold)
+    changed = codes.copy()
+    changed[fold == 2] = (changed[fold == 2] + 1) % 3
+    again = cross_fitted(held_out, changed, first, fold)
+    assert np.array_equal(found[fold == 2], again[fold == 2])
+    assert not np.array_equal(found[fold != 2], again[fold != 2])
+    np.testing.assert_allclose(found.sum(axis=1), 1)

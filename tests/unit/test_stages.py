@@ -109,3 +109,14 @@ def test_importing_the_stages_is_quick():
         "snakemake",
         "pandas",
     }
+
+
+@pytest.mark.parametrize(
+    "text", ["", "s\tcpu_s\tmax_rss_mb\n", "s\tcpu_s\tmax_rss_mb\n1\t1\tnan\n", "\0\0", "a\n1\n"]
+)
+def test_a_cost_file_of_a_killed_job_is_left_out_of_the_report(tmp_path, text):
+    from fewfold.report.gather import stage_costs
+
+    (tmp_path / "fetch_dataset.cost.tsv").write_text(text)
+    (tmp_path / "draw_map.cost.tsv").write_text("s\tcpu_s\tmax_rss_mb\n2\t1\t90\n")
+    assert stage_costs(tmp_path).to_numpy().tolist() == [["draw_map", "all", 2.0, 90.0, 50.0]]

@@ -94,6 +94,10 @@ def test_no_code_evaluates_unpickles_or_starts_a_shell():
 
 
 def test_no_rule_runs_a_shell_command():
-    for path in (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")):
+    for path in (
+        ROOT / "Snakefile",
+        ROOT / "workflow/Snakefile",
+        *(ROOT / "workflow/rules").glob("*.smk"),
+    ):
         lines = [line.strip() for line in path.read_text().splitlines()]
         assert "shell:" not in lines and "run:" not in lines, path

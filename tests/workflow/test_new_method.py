@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 RECORD = """
-from fewfold.methods.base import Method
+from fewfold.methods.base import Candidate, Method
 from fewfold.methods.parameters import Parameter, one_of
 
 RECORDS = (
@@ -21,6 +21,7 @@ RECORDS = (
         parameters=(Parameter("which", one_of("most", "fewest"), "class answered", "most"),),
         figures="majority_method.figures:draw",
         cost_like="knn",
+        candidates=(Candidate("Toys.", settings={"which": "fewest"}, name="rarest"),),
     ),
 )
 """
@@ -119,3 +120,30 @@ def test_its_settings_are_checked_like_any_others(package, tmp_path):
     config.write_text(CONFIG.replace("which: most", "which: median"))
     done = fewfold(package, "run", "--configfile", config, "--out", tmp_path / "out")
     assert done.returncode and "median" in done.stderr and "most" in done.stderr
+
+
+def test_it_labels_a_table_and_its_state_predicts(package, tmp_path):
+    rows = [f"{i % 7},{'ab'[i % 3 > 0] if i < 30 else ''}" for i in range(90)]
+    table, out = tmp_path / "t.csv", tmp_path / "out"
+    table.write_text("\n".join(["x,kind", *rows]) + "\n")
+    words = ("label", table, "--target", "kind", "--methods", "majority", "--out", out)
+    done = fewfold(package, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "by rarest" in done.stdout and "do not show that we are better" in done.stdout
+    assert "rarest" in (out / "report.html").read_text()
+    with open(out / "labels.csv", newline="") as file:
+        made = list(csv.DictReader(file))
+    assert {row["label"] for row in made[30:]} == {"a"}
+    said = fewfold(package, "predict", out / "model.h5", table, "--out", tmp_path / "p.csv")
+    assert said.returncode == 0, said.stdout + said.stderr
+    with open(tmp_path / "p.csv", newline="") as file:
+        new = list(csv.DictReader(file))
+    for key in ("label", "confidence"):
+        assert [row[key] for row in new[30:]] == [row[key] for row in made[30:]]
+    # Without the package the file is refused; nothing of it is imported.
+    alone = fewfold(tmp_path / "nowhere", "predict", out / "model.h5", table)
+    assert alone.returncode and "'majority', which is not installed" in alone.stdout + alone.stderr
+    # And it is a candidate by default, beside all others.
+    both = fewfold(package, *words[:4], "--out", tmp_path / "all")
+    assert both.returncode == 0, both.stdout + both.stderr
+    assert "rarest" in (tmp_path / "all/summary.json").read_text()

@@ -89,16 +89,21 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert before == {p: p.stat().st_mtime_ns for p in (directory / "results").rglob("*")}
 
 
-def test_snakemake_lint():
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_snakemake_lint(snakefile):
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--lint", "--snakefile", "Snakefile"],
+        [sys.executable, "-m", "snakemake", "--lint", "--snakefile", snakefile],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_snakefmt():
-    files = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
+    files = [
+        ROOT / "Snakefile",
+        ROOT / "workflow/Snakefile",
+        *sorted((ROOT / "workflow").rglob("*.smk")),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "snakefmt", "--check", *map(str, files)],
         capture_output=True, text=True, check=False,

@@ -6,7 +6,7 @@ rule collect_metrics:
     input:
         unpack(jobs.inputs("collect_metrics")),
     output:
-        **layout.OUTPUTS["collect_metrics"],
+        **reported("collect_metrics"),
     log:
         layout.log("collect_metrics"),
     conda:

@@ -1,33 +1,55 @@
-"""Labelling the user's own file: choose a method, label all rows, report, model file.
+"""Labeling the user's own file: prepare, examine candidates, combine and label, report.
 
 Not part of the default target; `fewfold label` asks for these files.
 """
 
 
-rule choose_method:
-    """Compare the candidates on held-out labels."""
+rule prepare_candidates:
+    """Compute what candidates need and no label changes: graphs, kernels, clusters, the map."""
     input:
-        unpack(jobs.inputs("choose_method")),
+        unpack(jobs.inputs("prepare_candidates")),
     output:
-        **layout.OUTPUTS["choose_method"],
+        **layout.OUTPUTS["prepare_candidates"],
     log:
-        layout.log("choose_method"),
+        layout.log("prepare_candidates"),
     conda:
         "../envs/fewfold.yaml"
     resources:
-        **jobs.requests("choose_method"),
+        **jobs.requests("train_method"),
     params:
-        files=jobs.candidate_batches,
-        settings=jobs.choice_settings,
-        code=jobs.code("choose_method"),
+        files=jobs.label_graphs,
+        settings=jobs.preparation_settings,
+        code=jobs.answer_code("prepare_candidates"),
     message:
-        "Choosing a method for {wildcards.dataset}"
+        "Preparing the candidates for {wildcards.dataset}"
     script:
-        "../../scripts/choose_method.py"
+        "../../scripts/prepare_candidates.py"
+
+
+rule examine_candidates:
+    """Hold labels out of some candidates, and fit them to all labels (many rows only)."""
+    input:
+        unpack(jobs.inputs("examine_candidates")),
+    output:
+        **layout.OUTPUTS["examine_candidates"],
+    log:
+        layout.log("examine_candidates"),
+    conda:
+        "../envs/fewfold.yaml"
+    resources:
+        **jobs.requests("train_method"),
+    params:
+        files=jobs.task_files,
+        settings=jobs.examination_settings,
+        code=jobs.answer_code("examine_candidates"),
+    message:
+        "Examining candidates for {wildcards.dataset} ({wildcards.tile})"
+    script:
+        "../../scripts/examine_candidates.py"
 
 
 rule label_rows:
-    """Label all rows with the chosen method and all labels."""
+    """Combine the candidates, label all rows, and write the model for new rows."""
     input:
         unpack(jobs.inputs("label_rows")),
     output:
@@ -36,60 +58,16 @@ rule label_rows:
         layout.log("label_rows"),
     conda:
         "../envs/fewfold.yaml"
-    threads: 2
     resources:
         **jobs.requests("train_method"),
     params:
-        files=jobs.chain_files,
+        files=jobs.answer_files,
         settings=jobs.answer_settings,
         code=jobs.answer_code("label_rows"),
     message:
-        "Labelling all rows of {wildcards.dataset}"
+        "Labeling all rows of {wildcards.dataset}"
     script:
         "../../scripts/label_rows.py"
-
-
-rule cluster_rows:
-    """Put the rows into groups, without labels."""
-    input:
-        unpack(jobs.inputs("cluster_rows")),
-    output:
-        **layout.OUTPUTS["cluster_rows"],
-    log:
-        layout.log("cluster_rows"),
-    conda:
-        "../envs/fewfold.yaml"
-    threads: 2
-    resources:
-        **jobs.requests("train_method"),
-    params:
-        settings=jobs.cluster_settings,
-        code=jobs.code("cluster_rows"),
-    message:
-        "Grouping the rows of {wildcards.dataset}"
-    script:
-        "../../scripts/cluster_rows.py"
-
-
-rule save_model:
-    """Write what is needed to label new rows."""
-    input:
-        unpack(jobs.inputs("save_model")),
-    output:
-        **layout.OUTPUTS["save_model"],
-    log:
-        layout.log("save_model"),
-    conda:
-        "../envs/fewfold.yaml"
-    resources:
-        **jobs.requests("draw_map"),
-    params:
-        settings=jobs.model_settings,
-        code=jobs.code("save_model"),
-    message:
-        "Saving the model of {wildcards.dataset}"
-    script:
-        "../../scripts/save_model.py"
 
 
 rule make_label_report:
@@ -105,6 +83,7 @@ rule make_label_report:
     resources:
         **jobs.requests("make_report"),
     params:
+        files=jobs.label_report_files,
         settings=jobs.label_report_settings,
         code=jobs.code("make_label_report"),
         templates=jobs.templates("report", "labeling"),

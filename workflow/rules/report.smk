@@ -28,7 +28,7 @@ rule make_report:
     input:
         unpack(jobs.inputs("make_report")),
     output:
-        **layout.OUTPUTS["make_report"],
+        **reported("make_report"),
     log:
         layout.log("make_report"),
     conda:

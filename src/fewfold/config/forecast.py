@@ -7,29 +7,14 @@ import shutil
 import time
 from pathlib import Path
 
+from fewfold.config.defaults import merge
 from fewfold.config.estimate import Estimate, estimate
+from fewfold.config.paths import resolve_paths
 from fewfold.config.plan import Plan
 from fewfold.config.reading import read_config
 
 # CPU seconds of `exercise` on the machine on which the cost models were measured.
 REFERENCE_S = 0.0046
-
-
-def merge(base: dict, more: dict) -> dict:
-    """Return ``base`` with ``more`` over it, as Snakemake does: mappings merge, lists replace.
-
-    Examples
-    --------
-    >>> merge({"a": {"b": 1, "c": [1]}}, {"a": {"c": [2]}})
-    {'a': {'b': 1, 'c': [2]}}
-    """
-    both = dict(base)
-    for key, value in more.items():
-        old = both.get(key)
-        both[key] = (
-            merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-        )
-    return both
 
 
 def plan_of(configfiles) -> Plan:
@@ -47,6 +32,7 @@ def plan_of(configfiles) -> Plan:
     root, config = project_root(), {}
     for path in (root / "config/config.yaml", *map(Path, configfiles)):
         config = merge(config, read_config(path, "--plan"))
+    config = resolve_paths(config, configfiles)
     validate(config, read_schema(root))
     return Plan(config)
 

@@ -1,11 +1,11 @@
-"""The user's tables (CSV, TSV, Parquet) as data frames, with errors that name the place."""
+"""The user's tables as data frames, with errors that name the place."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import csv
-import mmap
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,12 +14,16 @@ import numpy as np
 
 from fewfold.datasets.damage import sound
 from fewfold.datasets.parquet import open_parquet, read_columns
+from fewfold.datasets.raw_text import COMPRESSED, guess_encoding, inner_suffix, raw_bytes
+from fewfold.datasets.record_files import RECORD_SUFFIXES, read_records
 from fewfold.datasets.registry import nearest
 from fewfold.exceptions import InputError
 from fewfold.system.memory import require
 
-TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
+# Suffixes of compressed files stand for what is inside: my.csv.gz.
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *RECORD_SUFFIXES, *COMPRESSED)
 _BLOCK = 1 << 22  # blocks are parsed side by side
 _PIECE = 1 << 24  # of a text file looked at once
 _ONE_BLOCK = 1 << 30  # but types are guessed from the first block only
@@ -49,33 +53,39 @@ def read_frame(
     text_columns: Iterable[str] = (),
     only: Sequence[str] | None = None,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
+    all_text: bool = False,
 ):
-    """Read a CSV, TSV or Parquet file as a data frame; nothing is converted or dropped yet.
+    """Read a table as a data frame; nothing is converted or dropped yet.
 
     Parameters
     ----------
     path : str or Path
-        File with a header line (text) or a Parquet schema.
+        Text with a header line (also compressed), Parquet, or a file of records
+        (`fewfold.datasets.record_files`).
     text_columns : iterable of str
         Columns to keep as text, such as the target: "007" stays "007".
     only : sequence of str, optional
         Read these columns only.
     delimiter : str, optional
         Text files: default by suffix, or ``;``, tab or ``|`` where the header has no comma.
-    encoding : str, default='utf-8'
-        Text files: how letters are stored.
+    encoding : str, optional
+        Text files: how letters are stored; found by the bytes if not given.
+    all_text : bool
+        Text files: leave all cells as they are written, where "1.500" may be a thousand.
 
     Returns
     -------
     pandas.DataFrame
-        Columns are numbers, booleans or text; empty cells are NaN or None.
+        Columns are numbers, booleans, times, text or lists; empty cells are NaN or None.
     """
     file = existing_file(path)
+    if is_records(file):
+        return _read_records(file, text_columns, only)
     if file.suffix.lower() in PARQUET_SUFFIXES:
         table = _read_parquet(file, only)
     else:
-        table = _read_text(file, set(text_columns), only, delimiter, encoding)
+        table = _read_text(file, set(text_columns), only, delimiter, encoding, all_text)
     if table.num_rows == 0:
         raise InputError(
             f"{file}: there is a header ({table.num_columns} columns) but no data row. "
@@ -85,12 +95,33 @@ def read_frame(
     # Each column is let go as soon as the frame has it: the table may be large.
     frame = table.to_pandas(split_blocks=True, self_destruct=True)
     del table
-    for name in text_columns:
-        if name in frame and types[name] != "string":
-            cells = zip(frame[name].tolist(), frame[name].isna())
-            text = [None if gone else _plain_text(value) for value, gone in cells]
-            frame[name] = np.array(text, dtype=object)
+    _as_text(frame, [name for name in text_columns if types.get(name) != "string"])
     return frame
+
+
+def is_records(file: Path) -> bool:
+    """Whether a file is read as a whole: spreadsheets, JSON, Feather."""
+    return inner_suffix(file) in RECORD_SUFFIXES
+
+
+def _read_records(file, text_columns, only):
+    frame = read_records(file)
+    frame.columns = check_names(file, list(frame.columns))
+    _check_wanted(file, list(frame.columns), only)
+    if not len(frame):
+        raise InputError(f"{file}: there is no data row. Add at least one.")
+    frame = frame if only is None else frame[list(only)].copy()
+    _as_text(frame, text_columns)
+    return frame
+
+
+def _as_text(frame, names):
+    for name in names:
+        if name in frame:
+            cells = frame[name].tolist()
+            gone = [cell is None or cell != cell or str(cell) == "<NA>" for cell in cells]
+            text = [None if no else _plain_text(cell) for cell, no in zip(cells, gone)]
+            frame[name] = np.array(text, dtype=object)
 
 
 def _plain_text(value) -> str:
@@ -101,18 +132,21 @@ def _plain_text(value) -> str:
 
 
 def column_names(
-    path: str | Path, delimiter: str | None = None, encoding: str = "utf-8"
+    path: str | Path, delimiter: str | None = None, encoding: str | None = None
 ) -> list[str]:
-    """Give the column names of a CSV, TSV or Parquet file without reading its rows."""
+    """Give the column names of a table; of text and Parquet without reading its rows."""
     file = existing_file(path)
     if file.suffix.lower() in PARQUET_SUFFIXES:
         return check_names(file, open_parquet(file).schema_arrow.names)
-    with open(file, "rb") as stream:
-        head = stream.read(_PIECE)
+    if is_records(file):
+        return check_names(file, list(read_records(file).columns))
+    data = raw_bytes(file)
+    encoding = encoding or guess_encoding(data)
+    head = data[:_PIECE].tobytes()
     # A letter cut in two at the end of the piece does not matter here.
     text = head.decode(encoding, errors="replace") if len(head) == _PIECE else None
     text = text or decode(file, head, encoding)
-    return _header(file, text, _delimiter(file, text, delimiter))
+    return _header(file, text, delimiter_of(file, text, delimiter))
 
 
 def check_names(file: Path, names: Sequence[str]) -> list[str]:
@@ -138,7 +172,7 @@ def decode(file: Path, data: bytes, encoding: str) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding.lower().replace("-", "") == "utf8":
         raise InputError(
             f"{file}: the text is stored as UTF-16, expected {encoding}. "
-            "Save it as UTF-8, or give encoding='utf-16'."
+            "Save it as UTF-8, or give encoding='utf-16' (--encoding utf-16)."
         )
     try:
         text = data.decode(encoding)
@@ -167,16 +201,27 @@ def _lines(text: str) -> Iterator[str]:
         start = stop
 
 
-def _delimiter(file: Path, text: str, given: str | None) -> str:
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+def delimiter_of(file: Path, text: str, given: str | None) -> str:
+    """Return what separates the columns of a text table: as given, or by its first lines."""
     if given is not None:
         if len(given) != 1 or given in "\r\n\"'":
             raise InputError(f"delimiter={given!r}; allowed: one letter such as ',' ';' or tab.")
         return given
-    usual = TEXT_SUFFIXES.get(file.suffix.lower(), ",")
-    header = next((line for line in _lines(text) if line.strip()), "")
+    suffix = inner_suffix(file)
+    usual = TEXT_SUFFIXES.get(suffix, ",")
+    lines = (_QUOTED.sub("", line) for line in _lines(text) if line.strip())
+    header, second = next(lines, ""), next(lines, "")
     if usual in header:
+        if usual == "," and header.count(";") > header.count(","):
+            # A name such as "price, net" in a file with semicolons: its rows agree on those.
+            if header.count(";") == second.count(";") and header.count(",") != second.count(","):
+                return ";"
         return usual
-    return next((d for d in ";\t|," if d in header), usual)
+    others = ";\t|," + (" " if suffix == ".txt" else "")
+    return next((d for d in others if d in header.strip()), usual)
 
 
 def _header(file: Path, text: str, delimiter: str) -> list[str]:
@@ -201,18 +246,18 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
+def _read_text(file: Path, text_columns: set, only, delimiter, encoding, all_text=False):
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     raw, head = _utf8(file, encoding)
-    delimiter = _delimiter(file, head, delimiter)
+    delimiter = delimiter_of(file, head, delimiter)
     names = _header(file, head, delimiter)
     _check_wanted(file, names, only)
     _check_width(file, len(names), len(raw))
     has_quotes = any(b'"' in raw[s : s + _PIECE].tobytes() for s in range(0, len(raw), _PIECE))
 
-    def parse(types, block):
+    def parse(types, block, only=only, marks=None):
         return arrow_csv.read_csv(
             pa.BufferReader(pa.py_buffer(raw)),
             read_options=arrow_csv.ReadOptions(
@@ -226,6 +271,7 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types,
                 strings_can_be_null=True,
+                null_values=marks,
                 include_columns=list(only) if only is not None else None,
             ),
         )
@@ -235,26 +281,37 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding):
     everything = {name: pa.string() for name in names}
     # A guess of types may not last beyond its block, and a row may not fit into one: then guess
     # from the whole text, and at last keep the text as it is.
+    kept = [name for name in known if only is None or name in only]
     for types, block in ((known, _BLOCK), (known, whole), (everything, whole)):
         try:
-            return parse(types, block)
+            table = parse(everything if all_text else types, block)
+            # Labels as they are written: "NA" or "None" may be a class, and only the reader of
+            # the labels knows (fewfold.datasets.targets).
+            if any(table[name].null_count for name in kept):
+                written = parse(types, block, only=kept, marks=[""])
+                for name in kept:
+                    place = table.schema.get_field_index(name)
+                    table = table.set_column(place, name, written[name])
+            return table
         except pa.ArrowInvalid as error:
             fault = error
-    _raise_if_ragged(file, decode(file, file.read_bytes(), encoding), names, delimiter)
+    data = raw_bytes(file)
+    text = decode(file, data.tobytes(), encoding or guess_encoding(data))
+    _raise_if_ragged(file, text, names, delimiter)
     raise InputError(
         f"{file}: cannot be read as a table with delimiter {delimiter!r} ({fault}). "
         "Check quotes and the delimiter."
     )
 
 
-def _utf8(file: Path, encoding: str) -> tuple[memoryview, str]:
+def _utf8(file: Path, encoding: str | None) -> tuple[memoryview, str]:
     """Return the table as UTF-8 from its header on, and the text of its first lines.
 
     A file that is UTF-8 is mapped, not read: it may be large, and one copy of it is one too many.
     """
     start = 0
-    with open(file, "rb") as stream:
-        data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+    data = raw_bytes(file)
+    encoding = encoding or guess_encoding(data)
     if not _is_plain_utf8(data, encoding):
         data = memoryview(decode(file, data.tobytes(), encoding).encode())
     elif data[:3] == b"\xef\xbb\xbf":
@@ -297,12 +354,13 @@ def _raise_if_ragged(file: Path, text: str, names: list[str], delimiter: str) ->
         ) from error
 
 
-def line_of_row(path: Path, row: int, delimiter: str | None, encoding: str) -> int | None:
-    """Find the line on which a data row (counted from 0) ends; None for Parquet."""
-    if path.suffix.lower() in PARQUET_SUFFIXES:
+def line_of_row(path: Path, row: int, delimiter: str | None, encoding: str | None) -> int | None:
+    """Find the line on which a data row (counted from 0) ends; None where there are no lines."""
+    if path.suffix.lower() in PARQUET_SUFFIXES or is_records(path):
         return None
-    text = decode(path, path.read_bytes(), encoding)
-    delimiter = _delimiter(path, text, delimiter)
+    data = raw_bytes(path)
+    text = decode(path, data.tobytes(), encoding or guess_encoding(data))
+    delimiter = delimiter_of(path, text, delimiter)
     reader = csv.reader(_lines(text), delimiter=delimiter)
     with contextlib.suppress(csv.Error):  # a cell too long for the csv module
         for number, _ in enumerate(cells for cells in reader if cells):

@@ -20,6 +20,17 @@ def open_parquet(file: Path):
         return parquet.ParquetFile(file)
 
 
+def is_vector(kind) -> bool:
+    """Whether a column holds lists of numbers, as embeddings are stored."""
+    import pyarrow as pa
+
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(check(kind) for check in lists):
+        return False
+    inner = kind.value_type
+    return pa.types.is_integer(inner) or pa.types.is_floating(inner)
+
+
 def read_columns(file: Path, names: list[str]):
     """Read columns as an Arrow table, after their decoded size was compared with free memory.
 
@@ -37,10 +48,10 @@ def read_columns(file: Path, names: list[str]):
 
     opened = open_parquet(file)
     for field in opened.schema_arrow:
-        if field.name in names and pa.types.is_nested(field.type):
+        if field.name in names and pa.types.is_nested(field.type) and not is_vector(field.type):
             raise InputError(
                 f"{file}: column {field.name!r} is of type {field.type}; allowed: numbers, "
-                "booleans, text. Flatten or remove it."
+                "booleans, times, text, lists of numbers. Flatten or remove it."
             )
     fixed, texts = _announced(opened.metadata, set(names))
     what = f"{opened.metadata.num_rows} rows x {len(names)} columns"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,11 +26,22 @@ class Target(NamedTuple):
     classes : list of str or None
         Name of each code; None for regression.
     task : {'classification', 'regression'}
+    marks : dict of str to int
+        What was taken as "no label", and in how many rows; "" stands for blank cells.
     """
 
     y: np.ndarray
     classes: list[str] | None
     task: str
+    marks: dict = {}
+
+    def mark_sentences(self, option: str = "--unlabeled ''") -> list[str]:
+        """Say which marks were taken as "no label", and how to take them as classes."""
+        named = {mark: n for mark, n in self.marks.items() if mark}
+        if not named:
+            return []
+        words = " and ".join(f"{n} rows are marked {mark!r}" for mark, n in named.items())
+        return [f"{words} and were taken as unlabeled; {option} takes them as a class."]
 
 
 def one_per_row(values: np.ndarray, n_samples: int, where: str) -> np.ndarray:
@@ -77,7 +89,7 @@ def encode_target(
     *,
     task: str = "auto",
     where: str = "target",
-    unlabelled: Sequence[str] = UNLABELED_MARKS,
+    unlabelled: Sequence[str] | None = None,
     alternative: str = "",
 ) -> tuple[np.ndarray, list[str] | None, str]:
     """Turn label values, partly empty, into codes (or numbers to predict).
@@ -91,8 +103,9 @@ def encode_target(
         most occur once, for regression, and all else for classes.
     where : str
         Named in errors.
-    unlabelled : sequence of str
-        Values that mean "no label"; -1 only for classes.
+    unlabelled : sequence of str, optional
+        Values that mean "no label" besides blank cells. By default none if some cells are
+        blank, else those of `UNLABELED_MARKS` that occur; -1 only for classes.
     alternative : str
         What else can be done if there is no label, for the message.
 
@@ -103,20 +116,30 @@ def encode_target(
     Examples
     --------
     >>> import numpy as np
-    >>> encode_target(np.array(["cat", "", "dog", "-1"])).y.tolist()
-    [0, -1, 1, -1]
+    >>> encode_target(np.array(["cat", "", "dog", "None"])).classes
+    ['None', 'cat', 'dog']
+    >>> encode_target(np.array(["cat", "?", "dog", "?"])).marks
+    {'?': 2}
     """
     if task not in ("auto", "classification", "regression"):
         raise InputError(f"task={task!r}; allowed: auto, classification, regression.")
     # Objects: an array of fixed width would give every cell the length of the longest.
     text = np.empty(len(values), dtype=object)
     text[:] = [cell_text(v) for v in np.asarray(values).tolist()]
-    marks = {str(m) for m in unlabelled} | {""}
+    if unlabelled is None:
+        # Where some cells are blank, nobody needs another mark: every text is a class.
+        marks = {""} if _is_one_of(text, {""}).any() else set(UNLABELED_MARKS)
+    else:
+        marks = {str(m).strip() for m in unlabelled} | {""}
     missing = _is_one_of(text, marks - {"-1"})
     if task == "auto":
         task = _guess_task(text[~missing])
+        if task == "classification" and unlabelled is None and _is_regression_but_for_marks(text):
+            task = "regression"
     if task == "regression":
-        return Target(_regression(text, missing, where), None, task)
+        if unlabelled is None:
+            missing = _is_one_of(text, set(UNLABELED_MARKS) - {"-1"})
+        return Target(_regression(text, missing, where), None, task, _counted(text, missing))
     missing |= _is_one_of(text, marks)
     classes = _sorted_names(sorted(set(text[~missing].tolist())))
     if not classes:
@@ -126,8 +149,9 @@ def encode_target(
         )
     if len(classes) == 1:
         hint = (
-            " (-1 means unlabelled; if it is a class, give unlabelled=[''].)"
-            if "-1" in text and "-1" in marks
+            f" ({', '.join(map(repr, named))} was taken as unlabelled; if it is a class, give "
+            "unlabelled=[''], in a command --unlabeled ''.)"
+            if (named := [mark for mark in _counted(text, missing) if mark])
             else ""
         )
         raise InputError(
@@ -137,7 +161,17 @@ def encode_target(
     _check_class_names(classes, where)
     code = {c: i for i, c in enumerate(classes)}
     y = np.array([-1 if gone else code[v] for v, gone in zip(text.tolist(), missing)], np.int64)
-    return Target(y, classes, task)
+    return Target(y, classes, task, _counted(text, missing))
+
+
+def _counted(text: np.ndarray, missing: np.ndarray) -> dict:
+    return dict(sorted(Counter(text[missing].tolist()).items()))
+
+
+def _is_regression_but_for_marks(text: np.ndarray) -> bool:
+    """Whether all cells but some "NA" or "?" are numbers with decimals: those are no classes."""
+    rest = text[~_is_one_of(text, set(UNLABELED_MARKS) - {"-1"})]
+    return len(rest) > 0 and _guess_task(rest) == "regression"
 
 
 def _check_class_names(classes: list[str], where: str) -> None:

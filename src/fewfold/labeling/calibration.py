@@ -6,6 +6,7 @@ import numpy as np
 
 # Weight of the prior (leave the confidences as they are), in held-out rows.
 PRIOR_ROWS = 2.0
+LEAST_SLOPE = 0.05  # rows that differ keep confidences that differ
 
 
 def log_odds(confidence, floor: float = 1e-4) -> np.ndarray:
@@ -26,7 +27,7 @@ def fit_calibration(confidence, correct) -> tuple[float, float]:
     Returns
     -------
     slope, shift : float
-        (1, 0), that is no change, without rows. The slope is never negative: the order of the
+        (1, 0), that is no change, without rows. The slope is positive: the order of the
         rows stays.
 
     Examples
@@ -56,7 +57,7 @@ def fit_calibration(confidence, correct) -> tuple[float, float]:
             [gap @ score + 2 * PRIOR_ROWS * (slope - 1), gap.sum() + PRIOR_ROWS * shift / 2]
         )
 
-    found = minimize(loss, [1.0, 0.0], jac=True, bounds=[(0.0, 20.0), (-20.0, 20.0)])
+    found = minimize(loss, [1.0, 0.0], jac=True, bounds=[(LEAST_SLOPE, 20.0), (-20.0, 20.0)])
     return float(found.x[0]), float(found.x[1])
 
 

@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fewfold.graph.build import GraphSettings, build_graph
+from fewfold.labeling.first_weights import explained_by_neighbors, first_weights
 from fewfold.labeling.leave_out import held_out_proba, solve_responses, to_proba
-from fewfold.labeling.priors import class_shares
-from fewfold.labeling.stacking import (
-    FEW_LABELS,
-    STRENGTH,
-    Stack,
-    family_weights,
-    fit_stack,
-    out_of_fold,
-    stratified_folds,
+from fewfold.labeling.priors import (
+    SURELY_EQUAL,
+    chance_of_equal_classes,
+    class_shares,
+    factors_for_shares,
+    with_factors,
 )
+from fewfold.labeling.stacking import FEW_LABELS, Stack, fit_stack, out_of_fold, stratified_folds
 from fewfold.methods.cluster_kernel.estimator import ClusterKernelClassifier
 from fewfold.methods.lds.estimator import LowDensityClassifier
 from fewfold.methods.linear.estimator import LogisticClassifier
 from fewfold.methods.trees.estimator import TreesClassifier
 
 N_FOLDS = 10
-# Trees need no scale, no metric and no smoothness: the safest without evidence.
-EMPHASIS = {"trees": 3.0}
 
 
 @dataclass(frozen=True)
 class Diffusion:
-    """Poisson learning on the graph; ``priors`` None leaves the sizes of the classes free."""
+    """Labels that spread over the neighbor graph, every answer without a label exact.
+
+    Attributes
+    ----------
+    priors : "labels", "equal" or None
+        Shares that the classes are brought to; None leaves them free.
+    method : {"poisson", "spreading"}
+        Poisson learning needs few labels; spreading stays local.
+    n_neighbors : int
+    alpha : float
+        Of spreading.
+    """
 
     priors: str | None
+    method: str = "poisson"
+    n_neighbors: int = 10
+    alpha: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,9 @@ def default_members(seed: int = 0) -> list[Member]:
     members += _low_density("rbf TSVM", "rbf")
     for priors in ("labels", "equal", None):
         members.append(Member(f"diffusion, {priors or 'free'}", "diffusion", Diffusion(priors)))
+    for priors in ("labels", None):
+        model = Diffusion(priors, "spreading", 5)
+        members.append(Member(f"spreading, {priors or 'free'}", "diffusion", model))
     return members
 
 
@@ -113,13 +127,23 @@ class Task:
         n_folds = m if m < FEW_LABELS else N_FOLDS
         self.folds = [stratified_folds(self.codes, n_folds, rng)]
 
-    def diffusion(self):
+    def diffusion(self, model: Diffusion | None = None):
         """Return the responses of the graph to each label, solved once."""
-        if "responses" not in self.prepared:
-            n_neighbors = min(10, len(self.X) - 1)
-            graph = build_graph(self.X, GraphSettings(n_neighbors=n_neighbors, symmetrize="mean"))
-            self.prepared["responses"] = solve_responses(graph.W, self.rows)
-        return self.prepared["responses"]
+        model = model or Diffusion(None)
+        k = min(model.n_neighbors, len(self.X) - 1)
+        key = ("responses", model.method, k)
+        if key not in self.prepared:
+            graph = build_graph(self.X, GraphSettings(n_neighbors=k, symmetrize="mean"))
+            self.prepared[key] = solve_responses(
+                graph.W, self.rows, model.method, alpha=model.alpha
+            )
+        return self.prepared[key]
+
+    def explained(self) -> float:
+        """Return how much of the rows' variation their neighbors explain, computed once."""
+        if "explained" not in self.prepared:
+            self.prepared["explained"] = explained_by_neighbors(self.X, seed=self.seed)
+        return self.prepared["explained"]
 
     def shared(self, member: Member) -> dict:
         """Return what a member computes without labels, once for all that share it."""
@@ -148,7 +172,7 @@ def _diffused(model, task):
     def shares_of(codes):
         return class_shares(model.priors, codes, range(task.n_classes))
 
-    responses = task.diffusion()
+    responses = task.diffusion(model)
     wanted = None if model.priors is None else shares_of
     held_out = held_out_proba(responses, task.codes, task.n_classes, task.folds, wanted)
     shares = None if wanted is None else wanted(task.codes)
@@ -156,7 +180,9 @@ def _diffused(model, task):
     return held_out, to_proba(responses, everything, task.codes, task.n_classes, shares)
 
 
-def combine(members, evidence, codes, *, strength=STRENGTH, emphasis=None) -> tuple:
+def combine(
+    members, evidence, codes, *, task: Task | None = None, priors=None, strength=None, emphasis=None
+) -> tuple:
     """Combine what the candidates say.
 
     Parameters
@@ -164,16 +190,38 @@ def combine(members, evidence, codes, *, strength=STRENGTH, emphasis=None) -> tu
     members : list of Member
     evidence : list of Evidence
     codes : int ndarray of shape (m,)
-    strength : float
-    emphasis : dict, optional
-        First weights of families, by default `EMPHASIS`.
+    task : Task, optional
+        Whose rows say how much graph candidates count at first.
+    priors : "labels", "equal" or dict, optional
+        Sizes of the classes among all rows. By default classes are taken to be of equal size
+        where the labels leave no doubt (`SURELY_EQUAL`), and of any size otherwise.
+    strength, emphasis : optional
+        See `fit_stack` and `first_weights`.
 
     Returns
     -------
     proba : ndarray of shape (n, k)
     stack : Stack
     """
-    first = family_weights([m.family for m in members], EMPHASIS if emphasis is None else emphasis)
     held_out = np.array([e.held_out for e in evidence])
+    k = held_out.shape[2]
+    even = {"equal": 1.0, "labels": 0.0}.get(priors) if isinstance(priors, str) else None
+    even = chance_of_equal_classes(codes, k) if even is None else even
+    first = first_weights(
+        [m.family for m in members],
+        [getattr(m.model, "priors", None) for m in members],
+        len(codes),
+        explained=None if task is None else task.explained(),
+        even=even,
+        emphasis=emphasis,
+    )
     stack: Stack = fit_stack(held_out, codes, first, strength=strength)
-    return stack.combine([e.answer for e in evidence]), stack
+    proba = stack.combine([e.answer for e in evidence])
+    if isinstance(priors, dict):
+        shares = class_shares(priors, codes, list(priors))
+    elif even >= SURELY_EQUAL:
+        shares = np.full(k, 1 / k)
+    else:
+        return proba, stack
+    stack = replace(stack, factors=factors_for_shares(proba, shares))
+    return with_factors(proba, stack.factors), stack

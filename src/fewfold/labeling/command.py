@@ -9,7 +9,10 @@ import pandas as pd
 
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
+from fewfold.labeling.completed import Completed
+from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
+from fewfold.labeling.priors import class_shares, parse_priors
 from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
 from fewfold.pipeline import layout
 from fewfold.system.outputs import check_run_directory, run_directory
@@ -22,16 +25,26 @@ def label(
     path,
     target=None,
     *,
+    labels=None,
+    x=None,
     out=None,
     task="auto",
     classes=None,
     methods=None,
+    priors=None,
+    quick=False,
     image_shape=None,
     images=True,
     ids=None,
     drop=(),
     features=None,
     expand=(),
+    keep=(),
+    types=None,
+    unlabelled=None,
+    decimal=None,
+    delimiter=None,
+    encoding=None,
     scale="auto",
     abstain=None,
     spreadsheet_safe=False,
@@ -45,23 +58,33 @@ def label(
 
     Parameters
     ----------
-    path : path-like
-        CSV, TSV, Parquet, NPZ, HDF5 or h5ad.
+    path : path-like or data frame
+        A file (docs/label.md lists them), "-" for standard input, or a pandas or polars frame.
     target : str, optional
         The label column (for arrays, by default ``y``); not needed with ``classes``.
+    labels : path-like, optional
+        A second file with one label per row, instead of ``target``.
+    x : str, optional
+        The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
     out : path-like, optional
-        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file.
-        Called again, only what changed is computed.
+        Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
+        (a temporary folder for a data frame). Called again, only what changed is computed.
     task : {"auto", "classification", "regression"}
     classes : int, optional
         Use no labels and put the rows into this many groups.
     methods : sequence of str, optional
-        The candidates; the first is the default where labels are too few to compare.
+        The candidates, or methods for all candidates of these (docs/label.md).
+    priors : str or dict, optional
+        Class shares among all rows: "labels" (as the labels have them), "equal", or a share for
+        each class, as a dict or as "a=0.8,b=0.2". By default equal where the labels leave no
+        doubt of it.
+    quick : bool
+        Answer by a few candidates without holding labels out: no error is stated.
     image_shape : (height, width), optional
         If the features are pixels, row by row. Square images are recognised without it.
     images : bool
         Whether to look for images.
-    ids, drop, features, expand, scale
+    ids, drop, features, expand, keep, types, unlabelled, decimal, delimiter, encoding, scale
         See `fewfold.datasets.table.options.FileOptions`.
     abstain : float, optional
         Leave labels empty that are less sure than this.
@@ -86,58 +109,52 @@ def label(
     """
     if abstain is not None and not 0 <= abstain <= 1:
         raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
-    path = Path(path).expanduser()
-    folder = Path(out) if out is not None else path.with_name(f"{path.stem}-labels")
+    path, folder = stored_input(path, out)
     check_folder(folder, path)
     check_run_directory(folder)
     intake = read_input(
-        path, target, task=task, ids=ids, drop=drop, features=features, expand=expand,
-        scale=scale, image_shape=image_shape, images=images, n_clusters=classes,
-        keep_spellings=keep_spellings,
+        path, target, labels=labels, x=x, task=task, ids=ids, drop=drop, features=features,
+        expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled, decimal=decimal,
+        delimiter=delimiter, encoding=encoding, scale=scale, image_shape=image_shape,
+        images=images, n_clusters=classes, keep_spellings=keep_spellings,
     )  # fmt: skip
+    if isinstance(priors, str):
+        priors = parse_priors(priors)
+    if intake.task == "classification" and priors is not None:
+        class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
+    completed = Completed(path, target, delimiter, encoding)
     echo(f"{path.name}:")
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     name = workspace.NAME
     # One lock around all three: another run in this folder would change what this one reads.
     with only_run(run_directory(folder)) as stale:
-        check_published(folder, name)
+        check_published(folder, name, completed)
         answer = {
             "classes": classes,
             "abstain": abstain,
             "spreadsheet_safe": bool(spreadsheet_safe),
+            "priors": priors,
+            "quick": bool(quick),
         }
-        prepare(folder, name, path, target, intake, methods, answer, seed, echo)
+        prepare(folder, path, target, intake, methods, answer, seed, echo)
         run(folder, name, stale, cores=cores, profile=profile, echo=echo)
-        return publish(folder, name, echo)
+        return publish(folder, name, echo, completed)
 
 
-def prepare(folder, name, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
+def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
     """Write features, labels and the config of the run; ``answer`` says what its tables hold."""
-    image_shape = intake.image_shape
-    n_labels = len(intake.labelled)
-    chosen = workspace.methods_to_compare(
-        intake.task, intake.X.shape[0], n_labels, image_shape, methods
-    )
-    folds, reason = workspace.plan_folds(intake, chosen, seed)
-    if reason is not None:
-        chosen = chosen[:1]
-        if intake.task != "clustering":
-            echo(f"  Methods are not compared: {reason}. {chosen[0]} is used, the default.")
-    else:
-        echo(f"  Comparing {len(chosen)} methods on held-out labels: {', '.join(chosen)}.")
-    settings = {
-        "task": intake.task,
-        "compare": folds is not None and intake.task != "clustering",
-        "reason": reason,
-        "n_folds": None if folds is None else folds.n_folds,
-        **answer,
-    }
-    config = workspace.make_config(
-        name, intake, chosen, folds, image_shape=image_shape, seed=seed, settings=settings
-    )
+    members = workspace.choose_members(intake, methods, quick=answer["quick"])
+    if answer["quick"] and members:
+        echo(f"  Answering by {', '.join(m.name for m in members)}, without a comparison.")
+    elif members:
+        methods_used = list(dict.fromkeys(m.method.name for m in members))
+        echo(f"  Combining {len(members)} candidates, judged on held-out labels: "
+             f"{', '.join(methods_used)}.")  # fmt: skip
+    settings = {"task": intake.task, **answer}
+    config = workspace.make_config(intake, members, seed=seed, settings=settings)
     notes = {"target": target, "file": path.name, "warnings": first_warnings(intake)}
-    workspace.write_inputs(folder, intake, folds, image_shape, notes)
+    workspace.write_inputs(folder, intake, notes)
     workspace.write_config(folder, config)
 
 

@@ -1,29 +1,25 @@
-"""What a labelling run hands over: tables, advice, warnings, a summary, the model file."""
+"""What a labeling run hands over: tables, advice, warnings, a summary."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from fewfold.exceptions import ArtifactError
 from fewfold.labeling import warnings_
 from fewfold.labeling.advice import rows_to_label
-from fewfold.labeling.model_file import STAGE, save_model
+from fewfold.labeling.prepared import read_prepared
 from fewfold.labeling.results import labels_table
+from fewfold.methods.members import ROWS_GRAPH
 from fewfold.pipeline import layout
 from fewfold.pipeline.artifacts import read
-from fewfold.pipeline.graph_files import read_graph
 from fewfold.pipeline.stage_files import Features, Labels, read_features, read_labels
 from fewfold.pipeline.stage_schemas import LABEL_TABLE
-
-# What a comparison says where there was none.
-NOT_COMPARED = {
-    "chosen": None, "runner_up": None, "estimate": None, "table": [],
-    "members": [], "reason": None,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,36 +35,25 @@ class Material:
     table: dict
     shown: np.ndarray | None = None
     positions: np.ndarray | None = None
-    files: dict = field(default_factory=dict)
     model_bytes: int | None = None
-    model_rows: int | None = None
 
     @classmethod
     def read(cls, files: dict) -> Material:
-        """Read the files; ``picture`` and ``model`` may be left out."""
-        with read(files["answer"], layout.stage_of(files["answer"]) or "label_rows") as file:
+        """Read the files: features, labels, prepared, graphs, table, answer, and the model."""
+        with read(files["answer"], "label_rows") as file:
             answer = {name: file[name] for name in file.names()}
-            keys = ("comparison", "method", "learner", "status", "details", "task", "warnings",
-                    "calibration", "calibration_error", "width")  # fmt: skip
+            keys = ("comparison", "task", "warnings", "calibration_error")
             notes = {key: file.note(key) for key in keys}
         with read(files["table"], layout.LABEL_COMMAND, schema=LABEL_TABLE) as file:
             ids = file.get("ids")
-            keys = ("id_name", "columns", "sentences", "target", "file", "warnings")
+            keys = ("id_name", "columns", "preparation", "sentences", "target", "file", "warnings")
             table = {key: file.note(key) for key in keys}
-        shown = positions = size = stored = None
-        if files.get("picture"):
-            with read(files["picture"], "draw_map") as file:
-                shown, positions = file["shown"], file["positions"]
-        if files.get("model"):
-            from pathlib import Path
-
-            size = Path(files["model"]).stat().st_size
-            with read(files["model"], STAGE) as file:
-                stored = file.note("n_stored")
+        features, truth = read_features(files["features"]), read_labels(files["labels"])
+        prepared = read_prepared(files["prepared"], files.get("graphs", {}), features.X.shape[0])
+        size = Path(files["model"]).stat().st_size if files.get("model") else None
         found = cls(
-            answer, notes, read_features(files["features"]), read_labels(files["labels"]),
-            read_graph(files["graph"]), ids, table, shown, positions, files, size,
-            stored,
+            answer, notes, features, truth, prepared.graphs[ROWS_GRAPH], ids, table,
+            prepared.shown, prepared.positions, size,
         )  # fmt: skip
         found.check()
         return found
@@ -89,6 +74,9 @@ class Material:
             known = len(self.classes)
             codes = [self.answer[name] for name in ("label", "second")]
             fits = all(c.dtype.kind in "iu" and (c < known).all() for c in codes)
+            table = self.notes["comparison"].get("confusion")
+            if table is not None and [len(row) for row in table] != [known] * known:
+                fits = False
             if not fits or self.answer["proba"].shape[1] != known:
                 faults.append(f"answer names other classes than the {known} of the labels")
         for fault in faults:
@@ -123,8 +111,8 @@ def finish(material: Material, *, abstain=None) -> Finished:
         warnings += warnings_.unlabelled_components(material.graph.component, truth.y)
         warnings += warnings_.off_the_labelled(material.graph.scales, truth.y)
         warnings += warnings_.skewed_labels(truth.y, answer["label"], material.classes)
-    if notes["status"] != "ok":
-        warnings.append(warnings_.note("fit", f"{notes['method']}: {notes['status']}."))
+    for name, status in notes["comparison"].get("failed", {}).items():
+        warnings.append(warnings_.note("fit", f"The candidate {name} took no part: {status}."))
     given = answer["given"].astype(bool)
     advised = np.empty(0, dtype=np.int64)
     if notes["task"] != "regression":
@@ -142,14 +130,11 @@ def finish(material: Material, *, abstain=None) -> Finished:
         "n_given": int(given.sum()),
         "n_labelled": int((~given & (table["label"].astype(str) != "")).sum()),
         "n_left_empty": int((table["label"].astype(str) == "").sum()),
-        "comparison": {**NOT_COMPARED, **notes["comparison"]},
-        "method": notes["method"],
+        "comparison": {"reason": None, "trivial": None, **notes["comparison"]},
         "calibration_error": notes["calibration_error"],
         "warnings": warnings,
         "model_bytes": material.model_bytes,
-        "model_rows": material.model_rows,
         "classes": material.classes,
-        "width": notes["width"],
     }
     return Finished(table, warnings, summary, advised)
 
@@ -160,39 +145,32 @@ def advise(material: Material, finished: Finished) -> pd.DataFrame:
     table = finished.table.iloc[rows].drop(columns=["was_labeled"]).copy()
     table.insert(0, "row_number", rows + 1)
     table = table.rename(columns={"label": "label_now"})
-    columns = material.table["columns"]
-    if columns is not None and material.features.image_shape is None:
-        X = material.features.X[rows]
+    if material.features.image_shape is None:
         names = material.features.feature_names or []
-        for j, name in enumerate(names[:20]):
-            if name in {c["name"] for c in columns if c["kind"] == "number"}:
-                c = next(c for c in columns if c["name"] == name)
-                table[name] = np.round(X[:, j] / c["factor"] + c["offset"], 6)
+        values = original_numbers(material, rows)
+        for name in [n for n in names[:20] if n in values]:
+            table[name] = np.round(values[name], 6)
     return table
 
 
-def write_model(material: Material, path, learners: dict) -> int:
-    """Write the model file; returns its size in bytes."""
-    method = material.notes["method"]
-    return save_model(
-        path,
-        method=method,
-        learner=learners.get(method, material.notes["learner"]),
-        details=material.notes["details"],
-        task=material.notes["task"],
-        classes=material.classes,
-        X=material.features.X,
-        y=material.truth.y,
-        answer=material.answer,
-        graph=material.graph,
-        table_notes={
-            "columns": material.table["columns"],
-            "feature_names": material.features.feature_names,
-            "target": material.table["target"],
-            "id_name": material.table["id_name"],
-        },
-        calibration=material.notes["calibration"],
-        image_shape=material.features.image_shape,
-        # Not the answer, which says how long methods took: equal runs give equal model files.
-        inputs=[material.files[name] for name in ("features", "labels", "graph")],
-    )
+def original_numbers(material: Material, rows) -> dict[str, np.ndarray]:
+    """Return the numbers of some rows as they are in the file, by column."""
+    X, names = material.features.X, material.features.feature_names
+    if material.table["columns"] is None or names is None:
+        return {}
+    place = {name: j for j, name in enumerate(names)}
+    plan, found = material.table["preparation"], {}
+    if plan is None:
+        for c in material.table["columns"]:
+            if c["kind"] == "number" and c["name"] in place:
+                values = np.asarray(X[rows, place[c["name"]]], dtype=float)
+                found[c["name"]] = values / c["factor"] + c["offset"]
+        return found
+    for c in plan["columns"]:
+        if c["type"] == "number" and c["name"] in place:
+            values = X[rows, place[c["name"]]] * c["scale"] + c["mean"]
+            if c.get("quantiles"):  # scores of ranks
+                ranks = norm.cdf(values) * len(c["quantiles"]) - 0.5
+                values = np.interp(ranks, np.arange(len(c["quantiles"])), c["quantiles"])
+            found[c["name"]] = values
+    return found

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from fewfold.datasets import frames
+from fewfold.datasets.table.image_folders import read_image_folder
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
 from fewfold.datasets.table.plan import TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
 from fewfold.datasets.targets import Target, encode_target
 from fewfold.exceptions import InputError
+from fewfold.labeling.preparation import plan_columns, prepare_columns
 from fewfold.labeling.sizes import check_memory, check_rows
 from fewfold.labels import known_mask
 from fewfold.linalg.preparation import check_finite
@@ -38,6 +40,8 @@ class Intake:
         None for arrays.
     frame : DataFrame or None
         The table as it was read, for checks on single columns.
+    preparation : dict or None
+        How the columns became features (`fewfold.labeling.preparation`); None: as they are.
     """
 
     X: Any
@@ -51,6 +55,7 @@ class Intake:
     frame: Any = None
     sentences: list = field(default_factory=list)
     image_shape: tuple | None = None
+    preparation: dict | None = None
 
     @property
     def labelled(self) -> np.ndarray:
@@ -86,11 +91,13 @@ def read_input(
     -------
     Intake
     """
-    file = frames.existing_file(path)
+    folder = Path(path).expanduser()
+    is_folder = folder.is_dir()
+    file = folder if is_folder else frames.existing_file(path)
     check_memory(file)
     check_rows(file)
     with_labels = n_clusters is None
-    if with_labels and target is None and options.get("labels") is None:
+    if with_labels and target is None and options.get("labels") is None and not is_folder:
         _ask_for_target(file)
     chosen = {"scale": "auto", "images": True, "keep_constant": False, **options}
     request = Request(
@@ -99,10 +106,10 @@ def read_input(
         command=True,
         dtype=np.float32,
     )
-    content = read_file(file, request)
+    content = read_image_folder(file, request) if is_folder else read_file(file, request)
     if content.plan is None:  # numbers of a table are checked column by column
         check_finite(content.X)
-    X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
+    X, names, preparation = _features(content, chosen["scale"])
     if with_labels:
         found = _labels(content, request.options, keep_spellings)
     else:
@@ -113,14 +120,27 @@ def read_input(
         y=found.y,
         task=found.task,
         classes=found.classes,
-        feature_names=content.feature_names,
+        feature_names=names,
         ids=content.ids,
         id_name=content.id_name,
         plan=content.plan,
         frame=content.frame,
-        sentences=[*content.sentences, *_label_sentences(found, target)],
+        sentences=[*content.sentences, *_label_sentences(found, target or "label")],
         image_shape=content.image_shape,
+        preparation=preparation,
     )
+
+
+def _features(content: FileContent, scale: str):
+    """Return rows, names of the features, and the plan that made them of a table's columns."""
+    is_table = content.plan is not None and content.frame is not None
+    if is_table and scale == "auto" and content.image_shape is None:
+        plan = plan_columns(content.frame, content.plan.columns)
+        if plan["columns"]:
+            X, names = prepare_columns(content.frame, content.plan.columns, plan)
+            return X.astype(np.float32), names, plan
+    X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
+    return X, content.feature_names, None
 
 
 def _ask_for_target(file: Path) -> None:
@@ -188,17 +208,18 @@ def _folded(name):
 
 
 def _label_sentences(found: Target, target) -> list[str]:
-    y, classes, task = found
+    y, classes, task = found.y, found.classes, found.task
     if task == "clustering":
         return [f"No labels are used; the rows are put into {len(classes)} groups."]
     known = known_mask(y)
     share = f"{known.sum()} of {len(y)} rows have a label ({100 * known.mean():.1f} %)"
     if task == "regression":
-        return [f"The target {target!r} is a number; {share}."]
+        return [f"The target {target!r} is a number; {share}.", *found.mark_sentences()]
     counts = np.bincount(y[y >= 0], minlength=len(classes))
-    return [
+    sentence = (
         f"The target {target!r} has {len(classes)} classes ({_classes(classes, counts)}); {share}."
-    ]
+    )
+    return [sentence, *found.mark_sentences()]
 
 
 def _classes(classes, counts, most=12):

@@ -1,104 +1,125 @@
-"""The model file: what is needed to label new rows, as plain arrays. Nothing is unpickled.
+"""The model file: the fitted members of the answer as plain arrays. Nothing is unpickled.
 
-Methods that learn from the labelled rows alone (k-NN, SVM) store those rows and the settings
-that were chosen, and are fitted again in a moment when the file is used. All others label new
-rows from their nearest rows among all those that were there when the model was made, by the
-weights of the graph; so they store these rows, and the file is as large as the data.
+Every member with a weight stores its own state (`to_arrays`), checked against its declaration
+when the file is opened; methods are looked up by name among those installed. Arrays that several
+members share are stored once.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from fewfold.exceptions import InputError
-from fewfold.graph.build import GraphSettings, NeighborGraph, extend_graph
-from fewfold.labeling.calibration import calibrate
+from fewfold.exceptions import FewfoldError, InputError
 from fewfold.labeling.model_schema import read_model
-from fewfold.labels import class_columns, known_mask
+from fewfold.labeling.weighing import Combination
+from fewfold.labels import class_columns
 from fewfold.pipeline import artifacts
+from fewfold.pipeline.layout import MODEL_FILE
 
-STAGE = "save_model"
-INDUCTIVE = ("knn", "svm")  # learners whose labels follow from the labelled rows alone
 FAR_QUANTILE = 0.99
+MOST_REFERENCES, MOST_REFERENCE_BYTES = 2000, 16_000_000
 REMEDY = "Get the model file again, or make it again with 'fewfold label'."
+# What numpy, scipy and scikit-learn raise on states that are allowed one by one, not together.
+_MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
+            MemoryError, AssertionError)  # fmt: skip
 
 
-def save_model(path, *, method, learner, details, task, classes, X, y, answer, graph, table_notes,
-               calibration, image_shape=None, inputs=()) -> int:  # fmt: skip
+class _Pool:
+    """Arrays of a file, each stored once however many members have it."""
+
+    def __init__(self, out):
+        self._out, self._known = out, {}
+
+    def add(self, value) -> int:
+        """Store an array and return its number."""
+        value = value if sparse.issparse(value) else np.asarray(value)
+        if not sparse.issparse(value) and value.dtype.kind in "UO":
+            value = [str(item) for item in value]
+        parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
+        key = tuple(
+            (p.dtype.str, p.shape, int(artifacts.digest_of(np.ascontiguousarray(p))))
+            if isinstance(p, np.ndarray)
+            else tuple(p)
+            for p in parts
+        )
+        if key not in self._known:
+            self._known[key] = len(self._known)
+            self._out.add(f"array{self._known[key]}", value)
+        return self._known[key]
+
+
+def save_model(path, combination: Combination, members, states, *, task, classes, X, table_notes,
+               image_shape=None, inputs=()) -> int:  # fmt: skip
     """Write a model file and return its size in bytes.
 
     Parameters
     ----------
     path : path-like
-    method, learner : str
-    details : dict
-        What the fit reported: chosen settings.
+    combination : Combination
+    members : list of Member
+        Those with weight 0 are left out.
+    states : list of (arrays, notes)
     task, classes : str, list of str or None
     X : array of shape (n, d)
-    y : array of shape (n,)
-        Given labels.
-    answer : dict of arrays
-        ``proba`` of shape (n, n_classes), or ``label`` for regression.
-    graph : NeighborGraph
-        Places new rows; also says what is far.
+        The rows: some of them say what is far.
     table_notes : dict
-        ``columns`` (the plan of a table, or None), ``feature_names``, ``target``.
-    calibration : (slope, shift)
+        ``columns`` (the plan of a table, or None), ``feature_names``, ``target``, ``id_name``.
     inputs : paths recorded in the file
     """
-    known = known_mask(y)
-    labelled = np.flatnonzero(known)
-    alone = learner in INDUCTIVE and not sparse.issparse(X)
-    rows = labelled if alone else np.arange(X.shape[0])
-    with artifacts.writing(path, STAGE, inputs=inputs) as out:
-        out.add("X", X[rows] if sparse.issparse(X) else np.asarray(X[rows], dtype=np.float32))
-        if alone:
-            out.add("targets", y[rows])
-            out.note("far", _far_from_labelled(X, labelled))
-        else:
-            out.add("values", _values(answer, y, labelled, task))
-            out.add("scales", np.asarray(graph.scales))
-            out.note("graph", graph.settings.to_dict())
-            out.note("bandwidth", float(graph.bandwidth))
-            out.note("far", float(np.quantile(graph.neighbors.distances[:, 0], FAR_QUANTILE)))
+    kept = [i for i, weight in enumerate(combination.weights) if weight > 0]
+    reference, far = far_limit(X)
+    with artifacts.writing(path, MODEL_FILE, inputs=inputs) as out:
+        pool, listed = _Pool(out), []
+        for i in kept:
+            arrays, notes = states[i]
+            listed.append(
+                {
+                    "name": members[i].name,
+                    "method": members[i].method.name,
+                    "weight": float(combination.weights[i]),
+                    "exponent": float(combination.exponents[i]),
+                    "arrays": {name: pool.add(arrays[name]) for name in sorted(arrays)},
+                    "notes": notes,
+                }
+            )
+        out.note("members", listed)
+        out.note("reference", pool.add(reference))
+        out.note("far", far)
         if classes is not None:
             out.add("classes", [str(c) for c in classes])
+        factors = combination.factors
+        out.note("factors", None if factors is None else [float(f) for f in factors])
         for key, value in table_notes.items():
             out.note(key, value)
-        out.note("method", method)
-        out.note("learner", learner if alone else "graph")
-        out.note("details", {k: v for k, v in details.items() if isinstance(v, (int, float, str))})
         out.note("task", task)
-        out.note("calibration", list(calibration))
+        out.note("calibration", [float(v) for v in combination.calibration])
+        out.note("low", combination.low)
         out.note("n_features", int(X.shape[1]))
-        out.note("n_stored", len(rows))
         out.note("image_shape", None if image_shape is None else list(image_shape))
     return Path(path).stat().st_size
 
 
-def _values(answer, y, labelled, task):
-    """What each stored row passes on: its class probabilities, or its number."""
-    if task == "regression":
-        return np.asarray(answer["label"], dtype=np.float64)[:, None]
-    proba = np.asarray(answer["proba"], dtype=np.float32).copy()
-    proba[labelled] = 0
-    proba[labelled, y[labelled]] = 1
-    return proba
-
-
-def _far_from_labelled(X, labelled):
+def far_limit(X) -> tuple:
+    """Return rows that stand for all, and the distance to them that few of the others exceed."""
     from fewfold.graph.neighbors import nearest_neighbors
 
-    others = np.setdiff1d(np.arange(X.shape[0]), labelled)
-    if not len(others):
-        return None
-    some = others[:: max(1, len(others) // 5000)]
-    found = nearest_neighbors(X[labelled], 1, query=X[some])
-    return float(np.quantile(found.distances[:, 0], FAR_QUANTILE))
+    n, d = X.shape
+    most = min(MOST_REFERENCES, max(50, MOST_REFERENCE_BYTES // (4 * d)), n)
+    chosen = np.sort(np.random.default_rng(0).permutation(n)[:most])
+    reference = X[chosen] if sparse.issparse(X) else np.asarray(X[chosen], dtype=np.float32)
+    if most == n:
+        # Each row's nearest other one.
+        distances = nearest_neighbors(reference, 1).distances[:, 0] if n > 1 else np.zeros(1)
+    else:
+        others = np.setdiff1d(np.arange(n), chosen)
+        some = others[:: max(1, len(others) // 5000)]
+        distances = nearest_neighbors(reference, 1, query=X[some]).distances[:, 0]
+    return reference, float(np.quantile(distances, FAR_QUANTILE))
 
 
 def check_is_model(path: Path) -> None:
@@ -118,11 +139,12 @@ def check_is_model(path: Path) -> None:
 class Model:
     """A model file in memory; `predict` labels rows of features."""
 
-    X: object
+    path: Path
+    members: list  # of (name, estimator)
+    combination: Combination
+    reference: object
     classes: list | None
     task: str
-    learner: str
-    method: str
     columns: list | None
     n_features: int
     found: dict
@@ -132,89 +154,72 @@ class Model:
         """Open a model file, checking that it is whole and that all it says is allowed."""
         path = Path(path)
         check_is_model(path)
-        with artifacts.read(path, STAGE, remedy=REMEDY) as file:
-            found = read_model(file)
-        names = ("X", "task", "learner", "method", "columns", "n_features")
-        return cls(found=found, classes=found.get("classes"),
+        with artifacts.read(path, MODEL_FILE, remedy=REMEDY) as file:
+            found, members, reference = read_model(file)
+        listed = found["members"]
+        combination = Combination(
+            weights=np.array([m["weight"] for m in listed], dtype=float),
+            exponents=np.array([m["exponent"] for m in listed], dtype=float),
+            calibration=tuple(found["calibration"]),
+            low=found["low"],
+            factors=None if found["factors"] is None else np.array(found["factors"]),
+        )
+        names = ("task", "columns", "n_features")
+        return cls(path, members, combination, reference, found.get("classes"), found=found,
                    **{name: found[name] for name in names})  # fmt: skip
 
-    def predict(self, X_new):
+    @property
+    def method(self) -> str:
+        """The members in words."""
+        return ", ".join(name for name, _ in self.members)
+
+    def predict(self, X_new) -> dict[str, np.ndarray]:
         """Label new rows.
 
         Returns
         -------
         dict of arrays
-            ``label`` (codes, -1 not known; or numbers), ``confidence``, ``second``, and ``far``:
-            farther from what the model knows than all but 1 % of the rows it was made with.
+            ``label`` (codes, or numbers), ``confidence``, ``second``, and ``far``: farther from
+            the rows that the model was made with than all but 1 % of those.
         """
         if X_new.shape[1] != self.n_features:
             raise InputError(
                 f"The new rows have {X_new.shape[1]} features; the model was made with "
                 f"{self.n_features}."
             )
-        if self.learner == "graph":
-            values, reached, distance = self._by_graph(X_new)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                answers = [self._answer(model, X_new) for _, model in self.members]
+                found = self._combined(answers)
+                found["far"] = self._is_far(X_new)
+        except FewfoldError:
+            raise
+        except _MISFITS as error:
+            raise InputError(
+                f"{self.path} does not fit: its members cannot label rows ({error}). {REMEDY}"
+            ) from error
+        return found
+
+    def _answer(self, model, X_new):
+        if self.task == "regression":
+            return np.asarray(model.predict(X_new), dtype=np.float64)
+        proba = np.asarray(model.predict_proba(X_new), dtype=np.float64)
+        columns = np.asarray(model.classes_).astype(np.int64)
+        return class_columns(proba, columns, len(self.classes))
+
+    def _combined(self, answers):
+        if self.task == "regression":
+            found = {"label": self.combination.values(answers)}
         else:
-            values, reached, distance = self._by_labelled(X_new)
-        limit = self.found["far"]
-        far = np.zeros(X_new.shape[0], bool) if limit is None else distance > limit
-        if self.task == "regression":
-            return {"label": values[:, 0], "far": far}
-        slope, shift = self.found["calibration"]
-        label = np.where(reached, values.argmax(axis=1), -1)
-        rest = values.copy()
-        rest[np.arange(len(rest)), np.maximum(label, 0)] = -1
-        second = np.where((label >= 0) & (rest.max(axis=1) > 0), rest.argmax(axis=1), -1)
-        confidence = np.where(reached, calibrate(values.max(axis=1), slope, shift), 0.0)
-        return {"label": label, "confidence": confidence, "second": second, "far": far}
+            found = self.combination.decide(self.combination.proba(answers))
+        for name in ("label", "confidence"):
+            if name in found and not np.isfinite(found[name]).all():
+                raise ValueError("their answers are not finite")
+        return found
 
-    def _by_graph(self, X_new):
-        n, values = self.X.shape[0], self.found["values"]
-        graph = NeighborGraph(
-            W=sparse.csr_array((n, n)), neighbors=None,
-            settings=GraphSettings.from_dict(self.found["graph"]), scales=self.found["scales"],
-            bandwidth=self.found["bandwidth"], n_components=1, component=None, isolated=None,
-        )  # fmt: skip
-        weights = extend_graph(graph, self.X, X_new)
-        total = np.asarray(weights.sum(axis=1)).ravel()
-        passed = (weights @ values) / np.where(total > 0, total, 1)[:, None]
-        reached = passed.sum(axis=1) > 0 if self.task != "regression" else total > 0
-        return passed, reached, self._distance(X_new, graph.settings)
-
-    def _distance(self, X_new, settings):
-        from fewfold.graph.build import find_neighbors
-
-        return find_neighbors(self.X, settings, query=X_new).distances[:, 0]
-
-    def _by_labelled(self, X_new):
+    def _is_far(self, X_new):
         from fewfold.graph.neighbors import nearest_neighbors
-        from fewfold.pipeline.training import Inputs, fit_draw
 
-        targets, details = self.found["targets"], self.found["details"]
-        found = nearest_neighbors(self.X, 1, query=X_new)
-        reached = np.ones(X_new.shape[0], bool)
-        if self.learner == "svm":
-            values = self._svm(X_new, targets, details)
-            return values, reached, found.distances[:, 0]
-        outcome = fit_draw(
-            "knn",
-            Inputs(X=self.X, X_new=X_new, task=self.task),
-            np.arange(self.X.shape[0]),
-            targets,
-            n_classes=len(self.classes or ()),
-            seed=0,
-            settings={"n_neighbors": details["n_neighbors"]},
-        )
-        if self.task == "regression":
-            return outcome.labels_new[:, None], reached, found.distances[:, 0]
-        return outcome.proba_new, reached, found.distances[:, 0]
-
-    def _svm(self, X_new, targets, details):
-        from fewfold.linalg.distances import squared_distances
-        from fewfold.svm.kernel_svm import fit_kernel_svm
-
-        X, new = np.asarray(self.X, dtype=float), np.asarray(X_new, dtype=float)
-        gamma = details["gamma"]
-        svm = fit_kernel_svm(np.exp(-gamma * squared_distances(X, X)), targets, details["C"])
-        proba = svm.proba(np.exp(-gamma * squared_distances(new, X[svm.support])))
-        return class_columns(proba, svm.classes, len(self.classes))
+        found = nearest_neighbors(self.reference, 1, query=X_new)
+        return found.distances[:, 0] > self.found["far"]

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 
+import numpy as np
+
+from fewfold.datasets.table.encoding import count_features
+from fewfold.exceptions import FewfoldError
+from fewfold.labeling.preparation import check_plan, prepared_width
+from fewfold.methods.registry import methods
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
-    FileSchema,
+    anything,
     array,
-    either,
     list_of,
     mapping,
     number,
     optional,
     record,
     text,
+    truth,
 )
 
 MOST_FEATURES = 10**7
@@ -36,14 +43,52 @@ def column_name(value, sizes) -> str | None:
     return None if is_name else "is not a name of up to 10000 characters without NUL"
 
 
-COLUMN = either(
-    record({"name": column_name, "kind": text(("number",)), **_NUMBERS}),
-    record({"name": column_name, "kind": text(("category",)),
-            "categories": list_of(column_name, 1, 1000)}),
-    record({"name": column_name, "kind": text(("date", "text"))}),
-)  # fmt: skip
+_STYLE = record({
+    "decimal": text((".", ",")), "thousands": text(("", ".", ",")),
+    "before": text(longest=10), "after": text(longest=20),
+})  # fmt: skip
 
-# `fewfold label` makes no other graphs; see fewfold.diffusion.image_graph_settings.
+
+def _kind(name, required=None, more=None):
+    return record({"name": column_name, "kind": text((name,)), **(required or {})}, more)
+
+
+def _text_plan(value, sizes):
+    """Allow words with their weights and directions, as many of each as there are words."""
+    fault = _TEXT(value, sizes)
+    if fault is not None or "terms" not in value:
+        return fault
+    if not {"weights", "directions"} <= set(value):
+        return "lacks weights or directions of its terms"
+    n = len(value["terms"])
+    if len(set(value["terms"])) < n:
+        return "has a term twice"
+    lengths = {len(value["weights"]), *map(len, value["directions"])}
+    return None if lengths == {n} else f"has {n} terms, and {sorted(lengths)} weights of them"
+
+
+_TEXT = _kind("text", more={
+    "terms": list_of(column_name, 1, 500),
+    "weights": list_of(number(0, 1000), 1, 500),
+    "directions": list_of(list_of(number(-10, 10), 1, 500), 1, 32),
+})  # fmt: skip
+_KINDS = {
+    "number": _kind("number", _NUMBERS, {"written": _STYLE}),
+    "category": _kind("category", {"categories": list_of(column_name, 1, 1000)}, {"other": truth}),
+    "date": _kind("date", more={"day_first": truth, "hour": truth, "fill": number(-1e5, 9e4)}),
+    "text": _text_plan,
+    "code": _kind("code"),
+    "vector": _kind("vector", {"length": number(1, 100_000, whole=True)}),
+}
+
+
+def COLUMN(value, sizes) -> str | None:
+    """Allow the plan of one column, by its kind (fewfold.datasets.table.plan)."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return _KINDS[kind if isinstance(kind, str) and kind in _KINDS else "number"](value, sizes)
+
+
+# `fewfold label` makes no other graphs; see `image_graph_settings` of diffusion.
 _SMALL = number(0, 100, whole=True)
 _DEFORMATION = {
     "displacement": _SMALL, "window": _SMALL, "margin": optional(_SMALL),
@@ -72,26 +117,36 @@ GRAPH = record(
         ),
     }
 )
-_COMMON = {
-    "method": NAME,
-    "learner": text(("graph", "knn", "svm")),
-    "task": text(("classification", "regression")),
+MEMBER = record(
+    {
+        "name": NAME,
+        "method": NAME,
+        "weight": number(0, 1),
+        "exponent": number(1e-3, 1e3),
+        "arrays": mapping(number(0, 10**6, whole=True)),
+        "notes": mapping(anything),
+    }
+)
+_NOTES = {
+    "members": list_of(MEMBER, 1, 1000),
+    "reference": number(0, 10**6, whole=True),
+    "far": number(0, 1e300),
+    "factors": optional(list_of(number(0, 1e6), 1, 100_000)),
+    "task": text(("classification", "regression", "clustering")),
+    "calibration": list_of(number(-1e3, 1e3), 2, 2),
+    "low": optional(FINITE),
     "n_features": number(1, MOST_FEATURES, whole=True),
-    "n_stored": number(1, 1e10, whole=True),
-    "calibration": list_of(FINITE, 2, 2),
-    "far": optional(number(0, 1e300)),
     "image_shape": optional(list_of(number(1, MOST_FEATURES, whole=True), 1, 3)),
     "columns": optional(list_of(COLUMN, 1, MOST_FEATURES)),
+    "preparation": optional(anything),
     "feature_names": optional(list_of(column_name, 1, MOST_FEATURES)),
     "target": optional(column_name),
     "id_name": optional(column_name),
-    "details": mapping(either(FINITE, text())),
 }
-_X = array("n", "d", kinds="fiu", low=-LARGE, high=LARGE, sparse=True)
-_HEAD = record({k: _COMMON[k] for k in ("task", "learner")})
+_ROWS = array("rows", "d", kinds="fiu", low=-LARGE, high=LARGE, sparse=True)
 
 
-def read_model(file) -> dict:
+def read_model(file) -> tuple[dict, list, object]:
     """Read and check all that a model file holds.
 
     Parameters
@@ -100,80 +155,134 @@ def read_model(file) -> dict:
 
     Returns
     -------
-    dict
-        Arrays and notes by name.
+    notes : dict
+        With ``classes``, where there are any.
+    members : list of (name, estimator)
+    reference : array of shape (rows, d)
     """
-    head = {key: file.note(key) for key in ("task", "learner")}
-    if (fault := _HEAD(head, {})) is not None:
-        file.fail(f"does not fit: {fault}")
-    n_classes = len(file["classes"]) if "classes" in file else 0
-    found = schema_of(head["task"], head["learner"], n_classes).check(file)
-    for disagrees, sentence in _agreements(found):
+    found = {key: file.note(key) for key in _NOTES}
+    for key, check in _NOTES.items():
+        if (fault := check(found[key], {})) is not None:
+            file.fail(f"does not fit: {key} {fault}")
+    if found["preparation"] is not None:
+        try:
+            check_plan(found["preparation"], found["columns"] or [])
+        except FewfoldError as error:
+            file.fail(f"does not fit: {error}")
+    if found["task"] != "regression":
+        if "classes" not in file:
+            file.fail("does not fit: it lacks the names of its classes")
+        found["classes"] = file["classes"]
+        if (fault := list_of(column_name, 1, 100_000)(found["classes"], {})) is not None:
+            file.fail(f"does not fit: classes {fault}")
+    pool = _read_pool(file, found)
+    for disagrees, sentence in _agreements(found, pool):
         if disagrees:
             file.fail(f"does not fit: {sentence}")
-    return found
+    members = [_member(file, entry, found, pool) for entry in found["members"]]
+    return found, members, pool[found["reference"]]
 
 
-def _agreements(found):
+def _read_pool(file, found) -> dict:
+    """Read the arrays that members name; a file with others was not written by fewfold."""
+    named = {found["reference"]}.union(*(set(m["arrays"].values()) for m in found["members"]))
+    there = {name for name in file.names() if name != "classes"}
+    wanted = {f"array{number}" for number in named}
+    if missing := sorted(wanted - there):
+        file.fail(f"lacks the arrays {', '.join(missing[:5])}")
+    if unknown := sorted(there - wanted):
+        file.fail(f"has unknown arrays {', '.join(unknown[:5])}")
+    pool = {}
+    for number_ in sorted(named):
+        value = file[f"array{number_}"]
+        if not isinstance(value, list):
+            data = value.data if hasattr(value, "tocsr") else value
+            if data.dtype.kind == "f" and data.size and not np.isfinite(data).all():
+                file.fail(f"does not fit: array{number_} holds numbers that are not finite")
+        pool[number_] = value
+    return pool
+
+
+def _agreements(found, pool):
     """Yield what must agree between the parts of a model file: whether it fails, and words."""
-    n, d = found["X"].shape
-    yield found["n_features"] != d, f"n_features is {found['n_features']}, X has {d} columns"
-    yield found["n_stored"] != n, f"n_stored is {found['n_stored']}, X has {n} rows"
-    columns, names, graph = found["columns"], found["feature_names"], found.get("graph")
-    if columns is not None:
-        yield _width(columns) != d, f"its columns give {_width(columns)} features, X has {d}"
+    fault = _ROWS(pool[found["reference"]], {"d": found["n_features"]})
+    yield fault is not None, f"reference {fault}"
+    d, columns, names = found["n_features"], found["columns"], found["feature_names"]
+    if found["preparation"] is not None:
+        count = prepared_width(found["preparation"])
+        yield count != d, f"its columns give {count} features, not {d}"
+    elif columns is not None:
+        yield (
+            count_features(columns) != d,
+            f"its columns give {count_features(columns)} features, not {d}",
+        )
     if names is not None:
-        yield len(names) != d, f"feature_names has {len(names)} entries, X has {d} columns"
-    if graph is not None:
-        k, shape = graph["n_neighbors"], graph["image_shape"]
-        yield k > n, f"n_neighbors is {k}, X has {n} rows"
-        if shape is not None:
-            yield math.prod(shape) != d, f"image_shape is {shape}, X has {d} columns"
-    if found["learner"] == "svm":
-        one = found["task"] == "regression" or len(set(found["targets"].tolist())) < 2
-        yield one, "an SVM needs labels of two classes"
+        yield len(names) != d, f"feature_names has {len(names)} entries, not {d}"
+    if found["image_shape"] is not None:
+        shape = found["image_shape"]
+        yield math.prod(shape) != d, f"image_shape is {shape}, rows have {d} features"
+    k = len(found.get("classes", ()))
+    if found["factors"] is not None:
+        count = len(found["factors"])
+        yield count != k, f"factors has {count} entries, there are {k} classes"
+        yield not any(found["factors"]), "all its factors are 0"
+    total = sum(m["weight"] for m in found["members"])
+    yield not 0.99 < total < 1.01, f"the weights of its members sum to {total:g}, not 1"
 
 
-def _width(columns) -> int:
-    """Features that a plan of columns gives, see fewfold.datasets.table.encoding."""
-    sizes = {"number": 1, "date": 5, "text": 256}
-    return sum(sizes.get(c["kind"]) or len(c["categories"]) for c in columns)
+def _member(file, entry, found, pool):
+    """Restore a member through its method's own checks; its name is only ever looked up."""
+    name = entry["method"]
+    if name not in methods():
+        file.fail(
+            f"was made with the method {re.sub(r'[^ -~]', '?', name)[:60]!r}, "
+            "which is not installed"
+        )
+    method = methods()[name]
+    regression = found["task"] == "regression"
+    if (found["task"] if regression else "classification") not in method.tasks:
+        file.fail(f"does not fit: {name} does not do {found['task']}")
+    fault = _graph_fault(entry, found, pool)
+    if fault is not None:
+        file.fail(f"does not fit: graph_settings of {name} {fault}")
+    arrays = {key: pool[number_] for key, number_ in entry["arrays"].items()}
+    arrays = {k: np.array(v, dtype=str) if isinstance(v, list) else v for k, v in arrays.items()}
+    try:
+        model = method.estimator_class(found["task"]).from_arrays(arrays, entry["notes"])
+    except FewfoldError as error:
+        file.fail(f"does not fit: {error}")
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        file.fail(f"does not fit: {name} cannot be restored ({error})")
+    d = getattr(model, "n_features_in_", found["n_features"])
+    if d != found["n_features"]:
+        file.fail(f"does not fit: {name} needs {d} features, rows have {found['n_features']}")
+    if not regression:
+        _check_classes(file, name, model, len(found["classes"]))
+    return entry["name"], model
 
 
-def schema_of(task: str, learner: str, n_classes: int) -> FileSchema:
-    """Return the schema of a model file for its task and learner."""
-    regression = task == "regression"
-    notes = dict(_COMMON)
-    classes = {} if regression else {"classes": list_of(column_name, 1, 100_000)}
-    if learner == "graph":
-        notes |= {"graph": GRAPH, "bandwidth": number(1e-300, 1e300)}
-        low, high = (-LARGE, LARGE) if regression else (0, 1 + 1e-3)
-        own = {
-            "values": array("n", 1 if regression else n_classes, low=low, high=high),
-            "scales": array("n", low=0, high=1e300),
-        }
-    else:
-        if learner == "knn":
-            need = {"n_neighbors": number(1, 1e6, whole=True)}
-        else:
-            need = {"C": number(1e-12, 1e12), "gamma": number(0, 1e12)}
-        notes["details"] = _with(notes["details"], need)
-        if regression:
-            own = {"targets": array("n", kinds="f", low=-1e300, high=1e300)}
-        else:
-            own = {"targets": array("n", kinds="iu", low=0, high=n_classes - 1)}
-    return FileSchema(notes, {"X": _X, **own, **classes}, {})
+def _graph_fault(entry, found, pool) -> str | None:
+    """Say what is wrong with the settings of a graph that a member places new rows in."""
+    settings = entry["notes"].get("graph_settings")
+    if settings is None:
+        return None
+    if (fault := GRAPH(settings, {})) is not None:
+        return fault
+    rows = pool.get(entry["arrays"].get("X_fit_"))
+    count, shape = settings["n_neighbors"], settings["image_shape"]
+    if rows is not None and np.ndim(rows) == 2 and count > rows.shape[0]:
+        return f"ask for {count} neighbors among {rows.shape[0]} rows"
+    if shape is not None and math.prod(shape) != found["n_features"]:
+        return f"have the image shape {shape}, rows have {found['n_features']} features"
+    return None
 
 
-def _with(check, need):
-    def checked(value, sizes):
-        fault = check(value, sizes)
-        if fault is not None:
-            return fault
-        missing = sorted(set(need) - set(value))
-        if missing:
-            return f"lacks {missing}"
-        faults = (f"{key} {found}" for key in need if (found := need[key](value[key], sizes)))
-        return next(faults, None)
-
-    return checked
+def _check_classes(file, name, model, n_classes):
+    codes = np.asarray(model.classes_)
+    fits = codes.ndim == 1 and codes.dtype.kind in "iuf" and len(codes) > 0
+    if fits:
+        whole = codes.astype(np.int64)
+        fits = (whole == codes).all() and (np.diff(whole) > 0).all()
+        fits = fits and whole[0] >= 0 and whole[-1] < n_classes
+    if not fits:
+        file.fail(f"does not fit: {name} names other classes than the {n_classes} of the file")

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fewfold.datasets import frames
+from fewfold.datasets.raw_text import inner_suffix
 from fewfold.datasets.table.array_files import read_matrix
 from fewfold.datasets.table.cell_files import read_cell_file
 from fewfold.datasets.table.encoding import encode_table
+from fewfold.datasets.table.image_folders import N_HOG, find_images, read_images
 from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
+from fewfold.labeling.given import STDIN, is_frame, stored_input
 from fewfold.labeling.model_file import Model
+from fewfold.labeling.preparation import prepare_columns
 from fewfold.labeling.sizes import check_memory
 from fewfold.labeling.words import size_words
+from fewfold.labeling.workspace import as_compared
 from fewfold.linalg.preparation import check_finite
 from fewfold.pipeline.artifacts import atomic_path
 from fewfold.system.outputs import check_output_file
@@ -26,7 +32,7 @@ from fewfold.system.plain_text import guarded_table
 FAR_SHARE = 0.05  # five times as many far rows as there should be
 
 
-def read_new_rows(model: Model, path):
+def read_new_rows(model: Model, path, echo=lambda text: None):
     """Read new rows as the model's table was read.
 
     Returns
@@ -35,13 +41,15 @@ def read_new_rows(model: Model, path):
     names : list of str or None
     id_name : str
     """
+    if Path(path).expanduser().is_dir():
+        return _read_folder(model, Path(path).expanduser())
     file = frames.existing_file(path)
     check_memory(file)
     kind = kind_of(file).name
     if kind == "cells":
         return _read_cells(model, file)
     if model.columns is not None:
-        return _read_columns(model, file, kind)
+        return _read_columns(model, file, kind, echo)
     if kind != "arrays":
         raise InputError(
             f"{file}: the model was made from an array of {model.n_features} features per row; "
@@ -50,7 +58,22 @@ def read_new_rows(model: Model, path):
     return _as_prepared(read_matrix(file)), None, "row"
 
 
-def _read_columns(model, file, kind):
+def _read_folder(model, folder):
+    """Read a folder of images as those of the model were read."""
+    files = find_images(folder)
+    shape = model.found["image_shape"]
+    if shape is None and model.n_features == N_HOG:
+        shape = "hog"
+    if model.columns is not None or shape is None or (shape != "hog" and len(shape) != 2):
+        raise InputError(
+            f"{folder}: the model was not made from images; give a file like the one it was "
+            f"made from ({model.n_features} features per row)."
+        )
+    X, _ = read_images(folder, files, shape)
+    return X, [file.relative_to(folder).as_posix() for file in files], "file"
+
+
+def _read_columns(model, file, kind, echo):
     """Read a table that has the columns of the model."""
     if kind != "table":
         raise InputError(
@@ -58,28 +81,49 @@ def _read_columns(model, file, kind):
             f"{', '.join(c['name'] for c in model.columns[:6])}, ...; give a CSV, TSV or "
             "Parquet file with these."
         )
-    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text")]
-    frame = frames.read_frame(file, text_columns=text)
+    text = [c["name"] for c in model.columns if c["kind"] in ("category", "text", "code")]
+    # Numbers that were written as text: as they are, or "1.500" would be another number.
+    is_text = inner_suffix(file) in frames.TEXT_SUFFIXES
+    written = [c["name"] for c in model.columns if is_text and "written" in c]
+    frame = frames.read_frame(file, text_columns=[*text, *written])
     X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
+    if model.found["preparation"] is not None:  # the former has checked every column
+        X = prepare_columns(frame, model.columns, model.found["preparation"])[0].astype(np.float32)
+    for column, found in new_categories(frame, model.columns).items():
+        echo(
+            f"Warning: the column {column!r} has values that the model does not know "
+            f"({', '.join(map(repr, found[:5]))}{', ...' if len(found) > 5 else ''}); they count "
+            "as none of the known ones."
+        )
     id_name = model.found["id_name"] or "row"
     ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
     return X, ids, id_name if ids is not None else "row"
 
 
-def _as_prepared(X):
-    """Bring sparse rows to length 1, as `workspace.make_config` asks for."""
-    check_finite(X)
-    if not hasattr(X, "tocsr"):
-        return np.asarray(X, dtype=np.float32)
-    from fewfold.linalg.preparation import unit_rows
+def new_categories(frame, columns) -> dict[str, list]:
+    """Return the values of each column of categories that the model has never seen."""
+    found = {}
+    for c in columns:
+        if c["kind"] == "category":
+            values = pd.unique(frame[c["name"]].dropna().astype(str))
+            if unknown := sorted(set(values) - set(c["categories"]) - {""}):
+                found[c["name"]] = unknown
+    return found
 
-    return unit_rows(X.tocsr())
+
+def _as_prepared(X):
+    """Return rows as the model's were: single precision, sparse ones of length 1."""
+    check_finite(X)
+    return as_compared(X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float32))
 
 
 def _read_cells(model, file):
     """Read an h5ad file whose genes are those of the model, in any order."""
-    cells = read_cell_file(file, Request(FileOptions(), with_labels=False, command=True))
     known = model.found["feature_names"]
+    # An embedding's features are called obsm:X_pca[0], ... when the model is made.
+    first = (known or [""])[0]
+    use = first.rpartition("[")[0] if first.startswith("obsm:") else None
+    cells = read_cell_file(file, Request(FileOptions(x=use), with_labels=False, command=True))
     if model.columns is not None or known is None:
         raise InputError(
             f"{file}: the model was not made from an .h5ad file; give a file like its."
@@ -103,8 +147,8 @@ def predict(
     ----------
     model : path-like
         Written by `fewfold.labeling.label`.
-    path : path-like
-        A file with the same columns.
+    path : path-like or data frame
+        A file with the same columns; "-" for standard input; a pandas or polars frame.
     out : path-like, optional
         CSV to write.
     abstain : float, optional
@@ -124,15 +168,17 @@ def predict(
     InputError
         If columns are missing or hold something else.
     """
+    if is_frame(path) or str(path) == STDIN:
+        with tempfile.TemporaryDirectory(prefix="fewfold-") as folder:
+            stored, _ = stored_input(path, folder)
+            return predict(model, stored, out, abstain=abstain,
+                           spreadsheet_safe=spreadsheet_safe, echo=echo)  # fmt: skip
     if out is not None:
         check_output_file(out, inputs=[model, path])
     size = Path(model).stat().st_size if Path(model).is_file() else 0
     loaded = Model.load(model)
-    X, ids, id_name = read_new_rows(loaded, path)
-    echo(f"Model: {loaded.method}, {size_words(size)}; {X.shape[0]} new rows.")
-    if loaded.learner == "graph":
-        echo(f"It holds the {loaded.X.shape[0]} rows it was made with: {loaded.method} labels new "
-             "rows from their nearest rows among them.")  # fmt: skip
+    X, ids, id_name = read_new_rows(loaded, path, echo)
+    echo(f"Model: {loaded.method} ({size_words(size)}); {X.shape[0]} new rows.")
     found = loaded.predict(X)
     table = pd.DataFrame({id_name: ids if ids is not None else np.arange(1, X.shape[0] + 1)})
     if loaded.task == "regression":

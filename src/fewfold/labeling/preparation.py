@@ -8,7 +8,11 @@ Rules, each decided from all rows without their labels:
 - missing numbers become the median; where they are more than `MISSING_SHARE` of the rows, a
   column of its own says so;
 - a column of categories becomes one column per category, scaled so that all of them together
-  vary as much as one standardized number.
+  vary as much as one standardized number; so do the parts of a date, or those of a text; the
+  entries of a vector vary as much as one number each.
+
+What a column is and which features it becomes is decided where files are read
+(`fewfold.datasets.table`); here, how they are scaled.
 """
 
 from __future__ import annotations
@@ -17,7 +21,18 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from fewfold.datasets.table.columns import is_number, strict_numbers
+from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
+from fewfold.datasets.table.marks import column_text
+from fewfold.datasets.table.messages import Place
 from fewfold.exceptions import InputError
+from fewfold.methods.parameters import (
+    any_object,
+    list_of,
+    null,
+    number,
+    positive,
+)
 
 VERY_SKEWED = 2.0
 MISSING_SHARE = 0.01
@@ -25,7 +40,6 @@ _LEAST_DISTINCT = 10
 _LEAST_COLUMNS = 16
 _UNIT_RATIO = 5.0
 _QUANTILES = 200
-_MISSING = "(missing)"
 
 
 def share_a_unit(X) -> bool:
@@ -62,39 +76,137 @@ def share_a_unit(X) -> bool:
     return bool(near.mean() >= 0.9)
 
 
-def plan_columns(frame: pd.DataFrame) -> dict:
-    """Decide how the columns of a table become features.
+def simple_columns(frame: pd.DataFrame) -> list[dict]:
+    """Describe the columns of a table that no reader has planned: numbers, else categories.
+
+    Examples
+    --------
+    >>> simple_columns(pd.DataFrame({"a": [1.5], "b": ["x"]}))
+    [{'name': 'a', 'kind': 'number'}, {'name': 'b', 'kind': 'category', 'categories': ['x']}]
+    """
+    columns = []
+    for name in frame:
+        if is_number(frame[name]):
+            columns.append({"name": name, "kind": "number"})
+        else:
+            words = sorted({word for word in column_text(frame[name]).tolist() if word})
+            columns.append({"name": name, "kind": "category", "categories": words})
+    return columns
+
+
+def plan_columns(frame: pd.DataFrame, columns: list) -> dict:
+    """Decide how the columns of a table are scaled.
 
     Parameters
     ----------
     frame : DataFrame
-        Numbers and categories; everything that is not a number is a category.
+    columns : list of dict
+        What each column is, as in the ``columns`` of a `fewfold.datasets.table.plan.TablePlan`.
 
     Returns
     -------
     dict
-        Plain values only: ``columns``, one dict each, and ``unit``, the common scale or None.
+        Plain values only: ``columns``, one dict for each that varies, and ``unit``, the common
+        scale or None.
     """
-    numbers = [c for c in frame if pd.api.types.is_numeric_dtype(frame[c])]
     unit = None
-    if len(numbers) == frame.shape[1] and len(numbers) >= _LEAST_COLUMNS:
-        X = frame.to_numpy(dtype=float)
+    if len(columns) >= _LEAST_COLUMNS and all(c["kind"] == "number" for c in columns):
+        X = np.column_stack([_numbers(frame, c) for c in columns])
         if np.isfinite(X).all() and share_a_unit(X):
             unit = float(np.sqrt(np.mean(X.var(axis=0))))
-    columns = [
-        _plan_number(c, frame[c], unit) if c in set(numbers) else _plan_words(c, frame[c])
-        for c in frame
-    ]
-    return {"columns": [c for c in columns if c is not None], "unit": unit}
+    planned = []
+    for column in columns:
+        if column["kind"] == "number":
+            planned.append(_plan_number(column["name"], _numbers(frame, column), unit))
+        else:
+            planned.append(_plan_block(column, _block(frame, column)))
+    return {"columns": [c for c in planned if c is not None], "unit": unit}
 
 
-def _plan_number(name, series, unit):
-    values = series.to_numpy(dtype=float)
+def _numbers(frame, column):
+    """Return the numbers of a column, NaN where there is none."""
+    series = frame[column["name"]]
+    if not is_number(series):
+        style = column.get("written")
+        series = strict_numbers(column["name"], column_text(series), Place(), style)
+    return series.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _block(frame, column):
+    """Return the features that a column of another kind becomes."""
+    found = COLUMN_TYPES[column["kind"]].values(frame[column["name"]], column, Place())
+    return np.asarray(found, dtype=float)
+
+
+def _plan_block(column, block):
+    variances = block.var(axis=0)
+    # A vector holds as many numbers as it is long; the parts of all others are one value.
+    spread = float(np.sqrt(variances.mean() if column["kind"] == "vector" else variances.sum()))
+    if spread == 0:
+        return None
+    means = block.mean(axis=0).tolist()
+    return {"name": column["name"], "type": column["kind"], "means": means, "scale": spread}
+
+
+_NUMBER = {
+    "fill": number(), "mean": number(), "scale": positive(), "missing": null() | number(0, 1),
+}  # fmt: skip
+_BLOCK = {"means": list_of(number()), "scale": positive()}
+
+
+def check_plan(plan, columns: list) -> dict:
+    """Return a plan that was read from a file, or raise `InputError` for the first wrong value.
+
+    ``columns`` are those of the reader's plan, checked before.
+    """
+    if not any_object().accepts(plan) or not isinstance(plan.get("columns"), list):
+        raise InputError("The plan of the columns is not a mapping with a list of columns.")
+    if not (null() | positive()).accepts(plan.get("unit")):
+        raise InputError(f"The unit of the columns is {str(plan.get('unit'))[:40]!r}.")
+    known = {column["name"]: column for column in columns}
+    for column in plan["columns"]:
+        if not any_object().accepts(column) or column.get("name") not in known:
+            raise InputError(f"A column of the plan is not known: {str(column)[:60]}.")
+        read = known[column["name"]]
+        if column.get("type") != read["kind"]:
+            kind = str(column.get("type"))[:40]
+            raise InputError(
+                f"The column {read['name']!r} is planned as {kind!r}, and read as {read['kind']!r}."
+            )
+        for key, allowed in (_NUMBER if read["kind"] == "number" else _BLOCK).items():
+            if not allowed.accepts(column.get(key)):
+                raise InputError(
+                    f"The column {column['name']!r}: {key!r} is {str(column.get(key))[:40]!r}. "
+                    f"Allowed: {allowed.words()}."
+                )
+        _check_lists(column, read)
+    return plan
+
+
+def _check_lists(column, read):
+    levels = column.get("quantiles")
+    if levels is not None and (
+        not list_of(number(), 2).accepts(levels) or np.any(np.diff(levels) < 0)
+    ):
+        raise InputError(f"The column {column['name']!r}: 'quantiles' are not rising numbers.")
+    if read["kind"] != "number" and len(column["means"]) != count_features([read]):
+        width = count_features([read])
+        raise InputError(f"The column {column['name']!r} has not {width} means.")
+
+
+def prepared_width(plan: dict) -> int:
+    """Return how many features a plan gives."""
+    return sum(
+        len(c["means"]) if "means" in c else 1 + (c["missing"] is not None) for c in plan["columns"]
+    )
+
+
+def _plan_number(name, values, unit):
     missing = np.isnan(values)
     known = values[~missing]
     if len(known) == 0 or (known.std() == 0 and not missing.any()):
         return None
-    plan = {"name": str(name), "type": "number", "fill": float(np.median(known))}
+    plan = {"name": name, "type": "number", "fill": float(np.median(known))}
     values = np.where(missing, plan["fill"], values)
     spread = float(values.std())
     scaled = (values - values.mean()) / (spread or 1.0)
@@ -126,63 +238,44 @@ def _normal_scores(values, quantiles):
     return norm.ppf((rank + 0.5) / q)
 
 
-def _plan_words(name, series):
-    words = _words(series)
-    found, counts = np.unique(words, return_counts=True)
-    if len(found) < 2:
-        return None
-    shares = counts / len(words)
-    scale = float(np.sqrt(np.sum(shares * (1 - shares))))
-    return {
-        "name": str(name),
-        "type": "category",
-        "words": found.tolist(),
-        "shares": shares.tolist(),
-        "scale": scale,
-    }
-
-
-def _words(series):
-    return series.astype(object).where(series.notna(), _MISSING).astype(str).to_numpy(dtype=str)
-
-
-def prepare_columns(frame: pd.DataFrame, plan: dict) -> tuple[np.ndarray, list[str]]:
+def prepare_columns(frame: pd.DataFrame, columns: list, plan: dict) -> tuple[np.ndarray, list[str]]:
     """Turn a table into features as planned.
 
     Parameters
     ----------
     frame : DataFrame
+    columns : list of dict
+        What each column is; see `plan_columns`.
     plan : dict
         From `plan_columns`, of this table or of the one that was learned from. A category that
-        the plan does not know is none of the known ones.
+        is not known is none of the known ones.
 
     Returns
     -------
     X : ndarray of shape (n, d)
     names : list of str
     """
-    by_name = {str(c): c for c in frame.columns}
-    lost = [c["name"] for c in plan["columns"] if c["name"] not in by_name]
+    read = {column["name"]: column for column in columns}
+    lost = [c["name"] for c in plan["columns"] if c["name"] not in frame.columns]
     if lost:
-        raise InputError(f"The column {lost[0]!r} is missing; {len(by_name)} others are there.")
+        raise InputError(f"The column {lost[0]!r} is missing; {frame.shape[1]} others are there.")
     parts, names = [], []
     for column in plan["columns"]:
-        series = frame[by_name[column["name"]]]
-        if column["type"] == "category":
-            words, shares = np.array(column["words"]), np.array(column["shares"])
-            one_hot = (_words(series)[:, None] == words).astype(float)
-            parts.append((one_hot - shares) / column["scale"])
-            names += [f"{column['name']}={word}" for word in column["words"]]
+        name = column["name"]
+        if column["type"] != "number":
+            block = _block(frame, read[name])
+            parts.append((block - np.array(column["means"])) / column["scale"])
+            names += COLUMN_TYPES[column["type"]].names(read[name])
             continue
-        values = series.to_numpy(dtype=float)
+        values = _numbers(frame, read[name])
         missing = np.isnan(values)
         values = np.where(missing, column["fill"], values)
         if "quantiles" in column:
             values = _normal_scores(values, column["quantiles"])
         parts.append(((values - column["mean"]) / column["scale"])[:, None])
-        names.append(column["name"])
+        names.append(name)
         if column["missing"] is not None:
             share = column["missing"]
             parts.append(((missing - share) / np.sqrt(share * (1 - share)))[:, None])
-            names.append(f"{column['name']} missing")
+            names.append(f"{name} missing")
     return np.hstack(parts) if parts else np.zeros((len(frame), 0)), names

@@ -1,4 +1,4 @@
-"""The answer at the top of a labelling run's folder, over nobody else's files."""
+"""The answer at the top of a labeling run's folder, over nobody else's files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.exceptions import InputError
+from fewfold.labeling.completed import Completed
+from fewfold.labeling.given import STORED
 from fewfold.labeling.words import model_words, summary_lines
 from fewfold.labeling.workspace import NAME
 from fewfold.pipeline import layout
@@ -23,29 +25,62 @@ PUBLISHED = "input/published.json"  # digests of the files that fewfold put ther
 
 @dataclass(frozen=True)
 class Labelled:
-    """What a labelling run made: the table of labels, a summary, and the folder it is in."""
+    """What a labeling run made.
+
+    Attributes
+    ----------
+    table : DataFrame
+        labels.csv: label, confidence and more, one row per row of the input, in its order.
+    summary : dict
+        summary.json.
+    folder : Path
+        Where all files are.
+
+    Examples
+    --------
+    >>> found = fewfold.label(frame, target="species")  # doctest: +SKIP
+    >>> frame["species"] = found.labels.to_numpy()  # doctest: +SKIP
+    >>> found.predict(new_rows)["label"]  # doctest: +SKIP
+    """
 
     table: pd.DataFrame
     summary: dict
     folder: Path
 
     @property
-    def report(self) -> Path:
-        """The report's path."""
-        return self.folder / "report.html"
+    def labels(self) -> pd.Series:
+        """The label of each row of the input."""
+        return self.table["label"]
 
     @property
     def model(self) -> Path:
         """The model file's path."""
         return self.folder / "model.h5"
 
+    @property
+    def page(self) -> Path:
+        """The path of the report as a page."""
+        return self.folder / "report.html"
+
+    def report(self) -> str:
+        """Return the answer in words: how many labels, by which method, the error to expect."""
+        warnings = [f"Warning: {warning['text']}" for warning in self.summary["warnings"]]
+        return "\n".join([*summary_lines(self.summary), *warnings, f"Report: {self.page}"])
+
+    def predict(self, rows, **options) -> pd.DataFrame:
+        """Label new rows, a file or a data frame; see `fewfold.labeling.predict`."""
+        from fewfold.labeling.prediction import predict
+
+        return predict(self.model, rows, **options)
+
 
 def check_folder(folder: Path, *inputs: Path) -> None:
     """Refuse a folder in which the run would overwrite one of its inputs."""
-    refuse_overwriting([folder / name for name in (*OUTPUTS, *OWN_FOLDERS)], inputs)
+    given = [path for path in inputs if path.with_suffix("") != folder / STORED]
+    refuse_overwriting([folder / name for name in (*OUTPUTS, *OWN_FOLDERS)], given)
 
 
-def check_published(folder: Path, name: str) -> None:
+def check_published(folder: Path, name: str, completed: Completed | None = None) -> None:
     """Refuse to replace files that fewfold did not write, or that were edited since.
 
     Raises
@@ -54,13 +89,16 @@ def check_published(folder: Path, name: str) -> None:
         Naming the file.
     """
     known = published(folder)
-    for file in OUTPUTS:
-        path, made = folder / file, _made(folder, name)[file]
+    own = completed.name if completed is not None else None
+    for file in (*OUTPUTS, *([own] if own else [])):
+        path, made = folder / file, _made(folder, name).get(file)
         if not path.exists():
             continue
         found = content_digest(path)
         # The second: a folder of a fewfold that kept no digests yet.
-        if found in known.get(file, ()) or (made.is_file() and content_digest(made) == found):
+        if found in known.get(file, ()) or (
+            made is not None and made.is_file() and content_digest(made) == found
+        ):
             continue
         raise InputError(
             f"{path} was not written by fewfold, or was changed since. It would be replaced: "
@@ -88,13 +126,17 @@ def _record(folder, digests):
         part.write_text(json.dumps(digests, indent=1), encoding="utf-8")
 
 
-def publish(folder: Path, name: str, echo) -> Labelled:
+def publish(folder: Path, name: str, echo, completed: Completed | None = None) -> Labelled:
     """Copy the answer to the top of the folder, whole files only, and say what it is."""
     made = _made(folder, name)
-    before, new = published(folder), {f: [content_digest(made[f])] for f in OUTPUTS}
+    own = completed.name if completed is not None else None
+    if own is not None:
+        made[own] = folder / "input" / own
+        completed.write(made[own], _read_labels(made["labels.csv"], dtype={"label": str}))
+    before, new = published(folder), {file: [content_digest(made[file])] for file in made}
     # Both are known while files are replaced: a run killed on the way must know its own again.
-    _record(folder, {f: [*before.get(f, ()), *new[f]] for f in OUTPUTS})
-    for file in OUTPUTS:
+    _record(folder, {file: [*before.get(file, ()), *new[file]] for file in made})
+    for file in made:
         with atomic_path(folder / file) as part:
             shutil.copyfile(made[file], part)
     _record(folder, new)
@@ -104,8 +146,13 @@ def publish(folder: Path, name: str, echo) -> Labelled:
     for warning in summary["warnings"]:
         echo(f"Warning: {warning['text']}")
     echo(f"Labels: {folder / 'labels.csv'}")
+    if own is not None:
+        echo(f"Your table with all labels: {folder / own}")
     echo(f"What to label next: {folder / 'label_next.csv'}")
     echo(f"Model for new rows: {folder / 'model.h5'} ({model_words(summary)})")
     echo(f"Report: {folder / 'report.html'}")
-    table = pd.read_csv(folder / "labels.csv", keep_default_na=False, na_values={"confidence": ""})
-    return Labelled(table, summary, folder)
+    return Labelled(_read_labels(folder / "labels.csv"), summary, folder)
+
+
+def _read_labels(path, **options):
+    return pd.read_csv(path, keep_default_na=False, na_values={"confidence": ""}, **options)

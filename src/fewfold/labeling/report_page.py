@@ -6,9 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from fewfold.labeling.finishing import Finished, Material
+from fewfold.labeling.finishing import Finished, Material, original_numbers
+from fewfold.labeling.leave_out import solve_responses
 from fewfold.labeling.warnings_ import OFF
-from fewfold.labeling.words import model_words, summary_lines
+from fewfold.labeling.words import method_words, model_words, summary_lines, trivial_words
 from fewfold.report import maps, page, samples, tables
 from fewfold.report.content import DatasetView, PredictionView
 from fewfold.report.map_positions import add_rows
@@ -100,7 +101,7 @@ def class_rows(material: Material) -> list[dict]:
     return rows
 
 
-def describe_rows(material: Material, view: DatasetView, rows) -> list[dict]:
+def describe_rows(material: Material, view: DatasetView, rows, reasons=None) -> list[dict]:
     """Words and pictures for single rows."""
     prediction = view.predictions["all labels"]
     second = material.answer.get("second")
@@ -109,23 +110,58 @@ def describe_rows(material: Material, view: DatasetView, rows) -> list[dict]:
         other = "" if second is None or second[sample.row] < 0 else view.classes[second[sample.row]]
         facts = row_facts(material, sample.row) if view.images is None else ""
         name = material.name_of(sample.row)
-        found.append({"sample": sample, "name": name, "second": other, "facts": facts})
+        reason = (reasons or {}).get(int(sample.row), "")
+        found.append({"sample": sample, "name": name, "second": other, "facts": facts,
+                      "reason": reason})  # fmt: skip
     return found
+
+
+def reasons_for(material: Material, rows, count: int = 3) -> dict[int, str]:
+    """Name the given labels that speak most for each row's label, by their exact shares.
+
+    Diffusion over the graph is linear in the labels, so that a row's score for its class is a sum
+    over them. The responses are symmetric: one solve per row shown serves all labels.
+    """
+    task, y = material.notes["task"], material.truth.y
+    if task != "classification" or not len(rows):
+        return {}
+    labeled = np.flatnonzero(y >= 0)
+    codes, place = y[labeled].astype(np.int64), material.graph.component
+    if (np.bincount(place[labeled], minlength=place.max() + 1) == 0)[place[rows]].any():
+        rows = rows[np.isin(place[rows], place[labeled])]
+    responses = solve_responses(material.graph.W, rows)
+    found = {}
+    for i, row in enumerate(rows):
+        inside = place[labeled] == place[row]
+        is_own = (codes == material.answer["label"][row]).astype(float)
+        source = np.where(inside, is_own - is_own[inside].mean(), 0.0)
+        shares = responses.G[labeled, i] * source
+        best = np.argsort(-shares, kind="stable")[:count]
+        best = best[(shares[best] > 0) & (codes[best] == material.answer["label"][row])]
+        found[int(row)] = ", ".join(material.name_of(int(labeled[j])) for j in best)
+    return found
+
+
+def confusion_rows(material: Material, most: int = 30) -> list[dict]:
+    """One row per class of held-out labels: how often each class was answered."""
+    table = material.notes["comparison"].get("confusion")
+    if table is None or len(table) > most:
+        return []
+    return [{"name": n, "counts": row} for n, row in zip(material.classes, table)]
 
 
 def row_facts(material: Material, row: int, count: int = 5) -> str:
     """What stands out in a row: its most unusual values, as they are in the file."""
     X, names = material.features.X, material.features.feature_names
     values = X[[row]].toarray()[0] if hasattr(X, "toarray") else np.asarray(X[row])
-    planned = {c["name"]: c for c in material.table["columns"] or () if c["kind"] == "number"}
-    if not planned or names is None:
+    numbers = original_numbers(material, [row])
+    if not numbers or names is None:
         return samples.top_values(values, names, count)
     words = []
     for j in np.argsort(-np.abs(values), kind="stable"):
-        c = planned.get(names[j])
-        if c is not None:
-            words.append(f"{names[j]} = {values[j] / c['factor'] + c['offset']:.4g}")
-        elif values[j] == 1:
+        if names[j] in numbers:
+            words.append(f"{names[j]} = {float(numbers[names[j]][0]):.4g}")
+        elif "=" in str(names[j]) and values[j] > 0:
             words.append(str(names[j]).replace("=", " = ", 1))
         if len(words) == count:
             break
@@ -151,6 +187,8 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
     config : dict
         Shown under the settings.
     """
+    listed = np.concatenate([doubtful_rows(material), finished.advised])
+    reasons = reasons_for(material, np.unique(listed))
     drifted = [r for w in finished.warnings if w["kind"] == OFF for r in w["rows"]]
     view = make_view(material, drifted)
     payload = maps.payload(view, "all labels", SHEET_BYTES)
@@ -164,16 +202,18 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
         task=task,
         sentences=material.table["sentences"],
         class_rows=class_rows(material) if material.classes else [],
-        doubtful=describe_rows(material, view, doubtful_rows(material)),
-        advised=describe_rows(material, view, finished.advised),
+        doubtful=describe_rows(material, view, doubtful_rows(material), reasons),
+        advised=describe_rows(material, view, finished.advised, reasons),
         warnings=finished.warnings,
         calibration=material.notes["calibration_error"],
+        method=method_words(finished.summary["comparison"]),
+        trivial=(
+            trivial_words(finished.summary) if finished.summary["comparison"]["trivial"] else ""
+        ),
+        confusion=confusion_rows(material),
+        weights={m["name"]: m["weight"] for m in finished.summary["comparison"]["members"]},
         histogram=page._markup(histogram(material)) if task != "regression" else "",
         settings=tables.settings_text(config),
-        details={
-            k: f"{v:.4g}" if isinstance(v, float) else v
-            for k, v in material.notes["details"].items()
-        },
         model=model_words(finished.summary) if material.model_bytes else "",
         map=payload,
         view=view,

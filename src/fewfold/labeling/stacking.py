@@ -15,7 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-STRENGTH = 0.03
+from fewfold.labeling.priors import with_factors
+
+# The first weights count as much as this many labels.
+FIRST_LABELS = 2.0
 # Weight of the belief that a candidate's own probabilities are right, in labels.
 TEMPERATURE_PRIOR = 5.0
 _FLOOR = 1e-3  # a sure mistake costs log(1000 k), not everything
@@ -90,7 +93,7 @@ def fit_exponent(proba, codes, prior: float = TEMPERATURE_PRIOR) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded").x))
 
 
-def mixture_weights(held_out, codes, first, strength: float = STRENGTH) -> np.ndarray:
+def mixture_weights(held_out, codes, first, strength: float | None = None) -> np.ndarray:
     """Return weights on the simplex that minimize the penalized out-of-fold log-loss.
 
     Parameters
@@ -99,8 +102,8 @@ def mixture_weights(held_out, codes, first, strength: float = STRENGTH) -> np.nd
     codes : int ndarray of shape (m,)
     first : ndarray of shape (n_candidates,)
         Weights without evidence; positive, summing to 1.
-    strength : float
-        Of the Kullback-Leibler divergence from ``first``.
+    strength : float, optional
+        Of the Kullback-Leibler divergence from ``first``, by default ``FIRST_LABELS / m``.
 
     Returns
     -------
@@ -114,10 +117,11 @@ def mixture_weights(held_out, codes, first, strength: float = STRENGTH) -> np.nd
     --------
     >>> good, blind = np.array([[0.9, 0.1], [0.1, 0.9]]), np.full((2, 2), 0.5)
     >>> w = mixture_weights(np.array([good, blind]), np.array([0, 1]), np.array([0.5, 0.5]))
-    >>> bool(w[0] > 0.95)
+    >>> bool(w[0] > 0.6)
     True
     """
     k = held_out.shape[2]
+    strength = FIRST_LABELS / len(codes) if strength is None else strength
     own = held_out[:, np.arange(len(codes)), codes].T
     own = (1 - _FLOOR) * own + _FLOOR / k
     log_first = np.log(first)
@@ -135,26 +139,6 @@ def mixture_weights(held_out, codes, first, strength: float = STRENGTH) -> np.nd
     return w / w.sum()
 
 
-def family_weights(families, emphasis: dict | None = None) -> np.ndarray:
-    """Return first weights: equal for each family of candidates, shared within it.
-
-    Parameters
-    ----------
-    families : list of str
-        Of each candidate.
-    emphasis : dict, optional
-        Families that weigh more or less than 1.
-
-    Examples
-    --------
-    >>> family_weights(["trees", "trees", "linear"]).tolist()
-    [0.25, 0.25, 0.5]
-    """
-    emphasis = emphasis or {}
-    weights = [emphasis.get(f, 1.0) / families.count(f) for f in families]
-    return np.array(weights) / np.sum(weights)
-
-
 @dataclass(frozen=True)
 class Stack:
     """How candidates are combined.
@@ -164,6 +148,8 @@ class Stack:
     weights : ndarray of shape (n_candidates,)
     exponents : ndarray of shape (n_candidates,)
         See `sharpen`.
+    factors : ndarray of shape (k,) or None
+        Of the classes, where they are brought to given shares.
     held_out : ndarray of shape (m, k)
         The combined answer to each label, without it (the weights have seen it).
     log_loss : ndarray of shape (n_candidates + 1,)
@@ -174,6 +160,7 @@ class Stack:
     exponents: np.ndarray
     held_out: np.ndarray
     log_loss: np.ndarray
+    factors: np.ndarray | None = None
 
     def combine(self, answers) -> np.ndarray:
         """Return the weighted mean of the candidates' probabilities.
@@ -183,7 +170,8 @@ class Stack:
         answers : sequence of ndarray of shape (n, k)
             None for a candidate whose weight is 0.
         """
-        return _combined(answers, self.weights, self.exponents)
+        found = _combined(answers, self.weights, self.exponents)
+        return found if self.factors is None else with_factors(found, self.factors)
 
 
 def _combined(answers, weights, exponents):
@@ -195,7 +183,7 @@ def _combined(answers, weights, exponents):
 
 
 def fit_stack(
-    held_out, codes, first, *, strength: float = STRENGTH, least_weight: float = 0.005
+    held_out, codes, first, *, strength: float | None = None, least_weight: float = 0.005
 ) -> Stack:
     """Learn how to combine candidates from their out-of-fold probabilities.
 
@@ -205,8 +193,9 @@ def fit_stack(
         Several repeats of the folds: their mean.
     codes : int ndarray of shape (m,)
     first : ndarray of shape (n_candidates,)
-        See `family_weights`.
-    strength : float
+        See `fewfold.labeling.first_weights`.
+    strength : float, optional
+        See `mixture_weights`.
     least_weight : float
         Candidates below it are left out, and need not be fitted to all labels.
 
@@ -229,6 +218,29 @@ def fit_stack(
     combined = _combined(held_out, weights, exponents)
     losses = [log_loss(sharpen(p, e), codes) for p, e in zip(held_out, exponents)]
     return Stack(weights, exponents, combined, np.array([*losses, log_loss(combined, codes)]))
+
+
+def cross_fitted(held_out, codes, first, fold, *, strength: float | None = None) -> np.ndarray:
+    """Return the combined answer to each label, with weights that have not seen its fold.
+
+    Parameters
+    ----------
+    held_out, codes, first, strength : see `fit_stack`
+    fold : int ndarray of shape (m,)
+
+    Returns
+    -------
+    ndarray of shape (m, k)
+    """
+    held_out, codes = np.asarray(held_out, dtype=float), np.asarray(codes)
+    found = np.zeros(held_out.shape[1:])
+    for held in range(fold.max() + 1):
+        out = fold == held
+        if out.all():
+            return _combined(held_out, first, np.ones(len(first)))
+        stack = fit_stack(held_out[:, ~out], codes[~out], first, strength=strength)
+        found[out] = stack.combine(held_out[:, out])
+    return found
 
 
 def log_loss(proba, codes) -> float:

@@ -10,7 +10,7 @@ from fewfold.datasets.table.plan import SPREAD_RATIO
 from fewfold.svm.folds import stratified_folds
 
 LISTED = 20
-SUSPICION = 0.9
+FALSE_WARNINGS = 0.1  # chance of a warning about labels that are all right
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
 DRIFT_SHARE = 0.05
 OFF = "off the labelled rows"
@@ -142,37 +142,43 @@ def off_the_labelled(scales, y) -> list[dict]:
     ]
 
 
-def suspected_labels(rows, y, held_out_labels, held_out_confidence, classes) -> list[dict]:
-    """Given labels that the rest of the data contradicts each time they are held out.
+def suspected_labels(rows, codes, probability, said, eligible, classes) -> list[dict]:
+    """Given labels that the rest of the data contradicts when they are held out.
+
+    The calibrated probability of a given label, answered without it, is tested against Holm's
+    thresholds over all labels: where labels are right and probabilities calibrated, the chance
+    of any warning is at most `FALSE_WARNINGS`.
 
     Parameters
     ----------
-    rows : int array of shape (m,)
-        The labelled rows.
-    y : int array of shape (n,)
-    held_out_labels, held_out_confidence : lists of m lists
-        What was said of each row when its label was held out, and the calibrated confidence.
+    rows, codes : int arrays of shape (m,)
+        The labeled rows and their classes.
+    probability : array of shape (m,)
+        Of each given label, without it.
+    said : int array of shape (m,)
+        The class answered instead.
+    eligible : bool array of shape (m,)
+        Where every candidate answered another class than the given one.
     classes : list of str
     """
-    found = []
-    for row, labels, sure in zip(rows, held_out_labels, held_out_confidence):
-        if not labels or any(label == y[row] or label < 0 for label in labels):
-            continue
-        if len(set(labels)) == 1 and np.mean(sure) >= SUSPICION:
-            found.append((float(np.mean(sure)), int(row), int(labels[0])))
-    found.sort(reverse=True)
+    m, found = len(rows), []
+    for rank, i in enumerate(np.argsort(probability, kind="stable")):
+        if probability[i] > FALSE_WARNINGS / (m - rank):
+            break
+        if eligible[i]:
+            found.append(i)
     if not found:
         return []
     words = "; ".join(
-        f"row {row + 1}: {classes[y[row]]!r}, looks like {classes[guess]!r} ({100 * sure:.0f} %)"
-        for sure, row, guess in found[:LISTED]
+        f"row {rows[i] + 1}: {classes[codes[i]]!r}, looks like {classes[said[i]]!r}"
+        for i in found[:LISTED]
     )
     return [
         note(
             "suspected labels",
             f"{len(found)} given label{'s' * (len(found) > 1)} may be wrong: {words}. "
             f"{'They were' if len(found) > 1 else 'It was'} used as given.",
-            [row for _, row, _ in found],
+            [rows[i] for i in found],
         )
     ]
 

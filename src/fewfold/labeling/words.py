@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 
-def method_words(comparison: dict) -> str:
-    """Name the method; for a vote, its members.
+def method_words(comparison: dict, most: int = 4) -> str:
+    """Name the members of the answer, the heaviest first.
 
-    >>> method_words({"chosen": "vote", "members": ["knn", "atlas"]})
-    'a vote of knn and atlas'
+    >>> members = [{"name": "knn", "weight": 0.3}, {"name": "trees", "weight": 0.7}]
+    >>> method_words({"members": members})
+    'trees (70 %) and knn (30 %)'
+    >>> method_words({"members": [{"name": "knn", "weight": 1.0}]})
+    'knn'
     """
-    if comparison["chosen"] != "vote":
-        return comparison["chosen"]
-    *others, last = comparison["members"]
-    return f"a vote of {', '.join(others)} and {last}"
+    members = sorted(comparison["members"], key=lambda m: -m["weight"])
+    if len(members) == 1:
+        return members[0]["name"]
+    words = [f"{m['name']} ({100 * m['weight']:.0f} %)" for m in members[:most]]
+    if len(members) > most:
+        return f"{', '.join(words)} and {len(members) - most} more"
+    *others, last = words
+    return f"{', '.join(others)} and {last}"
 
 
 def size_words(count: int) -> str:
@@ -25,21 +32,13 @@ def size_words(count: int) -> str:
 
 
 def model_words(summary: dict) -> str:
-    """Say how large the model file is, and why.
+    """Say how large the model file is, and what it holds.
 
-    >>> model_words({"model_bytes": 5000, "model_rows": 40, "n_given": 40, "n_rows": 900,
-    ...              "method": "knn"})
-    '5 kB: the 40 labelled rows are all it needs'
+    >>> model_words({"model_bytes": 5000, "comparison": {"members": [{}, {}]}})
+    '5 kB, 2 members'
     """
-    size = size_words(summary["model_bytes"])
-    if summary.get("model_rows") is None:
-        return size
-    if summary["model_rows"] == summary["n_given"]:
-        return f"{size}: the {summary['n_given']} labelled rows are all it needs"
-    return (
-        f"{size}: it holds all {summary['n_rows']} rows, as {summary['method']} labels new rows "
-        "from their neighbours among them"
-    )
+    count = len(summary["comparison"]["members"])
+    return f"{size_words(summary['model_bytes'])}, {count} member{'s' * (count > 1)}"
 
 
 def summary_lines(summary: dict) -> list[str]:
@@ -49,7 +48,7 @@ def summary_lines(summary: dict) -> list[str]:
     if summary["task"] == "clustering":
         return [f"{summary['n_rows']} rows in {len(summary['classes'])} groups."]
     lines.append(
-        f"{summary['n_labelled']} rows labelled from {summary['n_given']} labels by "
+        f"{summary['n_labelled']} rows labeled from {summary['n_given']} labels by "
         f"{method_words(comparison)}."
     )
     if summary["n_left_empty"]:
@@ -68,12 +67,29 @@ def summary_lines(summary: dict) -> list[str]:
             f"Expected error {100 * expected['value']:.1f} %, 95 % interval "
             f"{100 * expected['low']:.1f} to {100 * expected['high']:.1f} % (on held-out labels)."
         )
-    if comparison["runner_up"]:
-        losses = {row["method"]: row["loss"] for row in comparison["table"]}
-        unit, factor = ("", 1) if summary["task"] == "regression" else (" %", 100)
+    lines.append(trivial_words(summary))
+    best = comparison["table"][0] if len(comparison["table"]) > 1 else None
+    if best is not None:
         lines.append(
-            f"Held-out error of {comparison['chosen']}: "
-            f"{factor * losses[comparison['chosen']]:.3g}{unit}; runner-up "
-            f"{comparison['runner_up']}: {factor * losses[comparison['runner_up']]:.3g}{unit}."
+            f"Best single candidate on the same labels: {best['method']}, "
+            f"{_loss_words(best['loss'], summary['task'])}."
         )
     return lines
+
+
+def _loss_words(value, task):
+    return f"{value:.4g}" if task == "regression" else f"{100 * value:.1f} %"
+
+
+def trivial_words(summary: dict) -> str:
+    """Set the trivial answer beside ours, and say where we are not better."""
+    trivial = summary["comparison"]["trivial"]
+    value = _loss_words(trivial["value"], summary["task"])
+    what = "the mean" if summary["task"] == "regression" else repr(trivial["answer"])
+    line = f"Always answering {what} would err by {value}."
+    if not trivial["beaten"]:
+        line += (
+            " These labels do not show that we are better: the columns may say little about the "
+            "target, or more labels are needed."
+        )
+    return line

@@ -11,6 +11,7 @@ An estimator follows scikit-learn, and takes what earlier stages made, as far as
     label_distributions_     class probabilities of all rows, in the order of ``classes_``
     predict(X_new), predict_proba(X_new, ...)
     details_, status_        plain values worth keeping; "ok" or a short phrase
+    prepare(X)               optional: arrays that need no label, given to `fit` as ``shared``
     to_arrays(), from_arrays(arrays, notes)
 """
 
@@ -80,18 +81,50 @@ class Needs:
 
 @dataclass(frozen=True)
 class Candidate:
-    """When ``fewfold label`` considers a method.
+    """One setting of a method that ``fewfold label`` considers, and when.
 
     Attributes
     ----------
     why : str
         One sentence for the report: what data it suits.
-    max_rows : int or None
-        Not considered for more rows.
+    name : str
+        In ``--methods``, tables and model files; by default the method's.
+    family : str
+        Candidates of one family are alike, and share one first weight; by default the name.
+    settings : dict
+        Of the method's parameters, as in a config.
+    tasks : tuple of str or None
+        By default the method's.
+    rows : {"dense", "sparse", "any", "images"}
+        The rows it is for; "images": only if rows are images (or series).
+    graph : str
+        Which graph it works on, if on one: "rows" (10 neighbors), "near" (5) or "images".
+    class_shares : {"labels", "equal"} or None
+        What it assumes of the sizes of the classes, if anything.
+    max_rows, max_labels : int or None
+        Not considered for more.
+    prepared_like : str or None
+        The candidate of this method whose preparation (what needs no label) it shares.
+    trusted : bool
+        Did best on other data of this kind with few labels: it answers alone unless the
+        combination is clearly better on held-out labels.
+    quick : bool
+        Whether ``--quick`` uses it.
     """
 
     why: str
+    name: str = ""
+    family: str = ""
+    settings: dict = field(default_factory=dict)
+    tasks: tuple[str, ...] | None = None
+    rows: str = "dense"
+    graph: str = "rows"
+    class_shares: str | None = None
     max_rows: int | None = None
+    max_labels: int | None = None
+    prepared_like: str | None = None
+    trusted: bool = False
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,8 +206,9 @@ class Method(Record):
         The manifold stage that its chain has even where an entry names none.
     figures : str or None
         ``"module:function"`` of (fitted model, data), which yields (title, caption, figure).
-    candidate : Candidate or None
-        When ``fewfold label`` considers it; None: only where asked for.
+    candidates : tuple of Candidate
+        When ``fewfold label`` considers it, and with which settings; without any, only where it
+        is asked for.
     """
 
     regressor: str | None = None
@@ -184,11 +218,15 @@ class Method(Record):
     light: bool = False
     implies: Implied | None = None
     figures: str | None = None
-    candidate: Candidate | None = None
+    candidates: tuple[Candidate, ...] = ()
 
     def is_oracle(self, settings: dict) -> bool:
         """Tell whether these settings give the method what no method can know."""
         return self.oracle is not None and settings.get(self.oracle[0]) == self.oracle[1]
+
+    def estimator_class(self, task: str = CLASSIFICATION):
+        """Import and return the estimator of a task."""
+        return load(self.regressor if task == REGRESSION and self.regressor else self.target)
 
     def build(self, settings: dict, *, task: str = CLASSIFICATION, **context):
         """Make an estimator from a config entry's settings.
@@ -201,8 +239,7 @@ class Method(Record):
         **context
             ``random_state``, ``n_classes``, ``image_shape``: given to estimators that take them.
         """
-        target = self.regressor if task == REGRESSION and self.regressor else self.target
-        estimator = load(target)
+        estimator = self.estimator_class(task)
         takes = inspect.signature(estimator).parameters
         options = {key: value for key, value in context.items() if key in takes}
         return estimator(**options | self.options(settings))
@@ -266,12 +303,15 @@ class ManifoldModel:
     settings : dict
     points, points_new : dict of ndarray or None
         The encoding of the rows, and of new rows, where the type has an encoder.
+    type : str or None
+        As its file says; None if it does not come from a file.
     """
 
     arrays: dict
     settings: dict = field(default_factory=dict)
     points: dict | None = None
     points_new: dict | None = None
+    type: str | None = None
 
 
 def load(target: str):

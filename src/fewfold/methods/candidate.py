@@ -1,58 +1,47 @@
-"""What the candidates of ``fewfold label`` share: reading labels, naming answers, plain state."""
+"""Estimators that split a fit into what needs labels and what does not.
+
+The candidates of ``fewfold label`` are fitted many times to the same rows with other labels
+(folds), so what does not depend on the labels is prepared once and shared.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.labels import read_labels, read_values
+from fewfold.labels import known_mask, read_values
+from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
+from fewfold.methods.parameters import count
+from fewfold.methods.state import Field, PlainState, Setting, check_state
+
+_COLUMNS = Setting("n_features_in_", count())
+# Of every candidate; one that has seen labels of a single class has no other state.
+HEAD = (CLASSES, Field("present_", "int", ("p",), below="k"), _COLUMNS)
 
 
-class _Plain:
-    """Fitted state as arrays and JSON values, named by ``_arrays`` and ``_notes``."""
+class CandidateClassifier(SemiSupervisedClassifier):
+    """Base of classifiers that share preparations between fits.
 
-    _arrays: tuple[str, ...] = ()
-    _notes: tuple[str, ...] = ()
-
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what prediction needs: arrays by name, and values that JSON can hold."""
-        check_is_fitted(self)
-        arrays = {name: np.asarray(getattr(self, name)) for name in self._arrays}
-        return arrays, {name: getattr(self, name) for name in self._notes}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict, notes: dict):
-        """Return an estimator that predicts as the one whose state this is."""
-        missing = [n for n in cls._arrays if n not in arrays]
-        missing += [n for n in cls._notes if n not in notes]
-        if missing:
-            raise InputError(f"{cls.__name__}: {missing[0]!r} is missing. Write the model again.")
-        model = cls()
-        for name in cls._arrays:
-            setattr(model, name, np.asarray(arrays[name]))
-        for name in cls._notes:
-            setattr(model, name, notes[name])
-        return model
-
-
-class CandidateClassifier(_Plain, ClassifierMixin, BaseEstimator):
-    """Base of the candidates: a subclass has ``_prepare``, ``_learn`` and ``_decide``.
-
-    ``_prepare(X, graph)`` returns what does not depend on the labels, as a dict of arrays;
-    ``_learn(X, shared, rows, codes)`` fits to labeled rows, with all classes in ``classes_``;
-    ``_decide(X, shared, rows)`` gives the probabilities of training rows (``rows``), or of new
-    ones (``shared`` None).
+    A subclass declares ``_learned`` (see `fewfold.methods.state`; sizes "k" classes, "p" classes
+    with a label, "d" columns) and has three methods: ``_prepare(X)`` returns what does not depend
+    on the labels, as a dict; ``_learn(X, shared, rows, codes)`` fits to codes of the classes that
+    have a label; ``_proba(X, shared, rows)`` gives the probabilities of those classes for training
+    rows, or for new rows (``shared`` and ``rows`` None).
     """
 
-    def prepare(self, X, *, graph=None) -> dict:
-        """Compute what does not depend on the labels, to be given to `fit` as ``manifold``."""
-        return self._prepare(np.asarray(X, dtype=np.float64), graph)
+    _learned: tuple = ()
 
-    def fit(self, X, y, *, graph=None, manifold=None, kernel=None):
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._state = (*HEAD, *cls._learned)
+
+    def prepare(self, X) -> dict:
+        """Compute what does not depend on the labels, to be given to `fit` as ``shared``."""
+        return self._prepare(np.asarray(X, dtype=np.float64))
+
+    def fit(self, X, y, *, shared=None):
         """Learn from all rows, and label them.
 
         Parameters
@@ -60,84 +49,137 @@ class CandidateClassifier(_Plain, ClassifierMixin, BaseEstimator):
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Classes; unlabeled rows as in `fewfold.labels`.
-        graph : csr_array of shape (n_samples, n_samples), optional
-            Lengths of the edges of a neighbor graph, nearest first in each row.
-        manifold : dict, optional
+        shared : dict, optional
             From `prepare`; computed here by default.
-        kernel : None
-            Not used.
         """
-        X = check_array(X, dtype=np.float64)
-        labels = read_labels(y, len(X), name=type(self).__name__)
-        self.classes_ = labels.classes
-        self.n_features_in_ = X.shape[1]
-        shared = self.prepare(X, graph=graph) if manifold is None else manifold
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        labels = self._read_labels(y, len(X))
+        shared = self.prepare(X) if shared is None else shared
         self.fit_codes(X, shared, labels.rows, labels.codes, labels.n_classes)
-        self.label_distributions_ = self.decide_rows(X, shared, np.arange(len(X)))
-        answer = self.label_distributions_.argmax(axis=1)
-        self.transduction_ = labels.complete(self.classes_[answer])
-        return self
+        proba = self.decide_rows(X, shared, np.arange(len(X)))
+        return self._finish(labels, proba, details=self._details())
 
     def fit_codes(self, X, shared, rows, codes, n_classes: int):
         """Fit to class codes of some rows; classes without a label get probability 0."""
         self.present_ = np.unique(codes)
-        self.n_classes_ = int(n_classes)
+        self.n_classes_, self.n_features_in_ = int(n_classes), X.shape[1]
         if len(self.present_) > 1:
             self._learn(X, shared, rows, np.searchsorted(self.present_, codes))
         return self
 
     def decide_rows(self, X, shared, rows) -> np.ndarray:
         """Return probabilities of training rows, (n_rows, n_classes)."""
-        return self._all_classes(len(rows), lambda: self._decide(X, shared, rows))
+        return self._all_classes(len(rows), lambda: self._proba(X, shared, rows))
 
-    def predict_proba(self, X) -> np.ndarray:
-        """Return class probabilities of new rows, (n_rows, n_classes)."""
+    def _decide(self, X):
         check_is_fitted(self, "present_")
-        X = check_array(X, dtype=np.float64)
-        return self._all_classes(len(X), lambda: self._decide(X, None, None))
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        proba = self._all_classes(len(X), lambda: self._proba(X, None, None))
+        return proba, np.ones(len(X), bool)
 
     def _all_classes(self, n, decide):
         proba = np.zeros((n, self.n_classes_))
         proba[:, self.present_] = decide() if len(self.present_) > 1 else 1.0
         return proba
 
-    def predict(self, X) -> np.ndarray:
-        """Return the classes of new rows."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+    def _details(self) -> dict:
+        return {}
+
+    def _prepare(self, X) -> dict:
+        return {}
 
     def to_arrays(self):
         """Return what prediction needs: arrays by name, and values that JSON can hold."""
-        if len(self.present_) > 1:
-            arrays, notes = super().to_arrays()
-        else:
-            arrays, notes = {}, {}
-        return arrays | {"classes_": self.classes_, "present_": self.present_}, notes
+        check_is_fitted(self, "present_")
+        if not hasattr(self, "classes_"):
+            self.classes_ = np.arange(self.n_classes_)
+        return super().to_arrays()
+
+    def _pack(self):
+        declared = self._state if len(self.present_) > 1 else HEAD
+        found = {f.name: getattr(self, f.name) for f in declared}
+        return {f.name: found.get(f.name) for f in self._state}
 
     @classmethod
     def from_arrays(cls, arrays: dict, notes: dict):
-        """Return an estimator that predicts as the one whose state this is."""
-        model = super().from_arrays(arrays, notes) if len(arrays["present_"]) > 1 else cls()
-        model.classes_, model.present_ = arrays["classes_"], arrays["present_"]
+        """Return an estimator that predicts as the one whose state this is.
+
+        Raises
+        ------
+        InputError
+            Where a value is missing or is not what the method's declaration allows.
+        """
+        head = check_state(cls.__name__, HEAD, arrays, notes)
+        present = np.asarray(head["present_"])
+        if len(present) == 0 or np.any(np.diff(present) <= 0):
+            raise InputError(f"{cls.__name__}: 'present_' does not name each class once, in order.")
+        declared = cls._state if len(present) > 1 else HEAD
+        values = check_state(cls.__name__, declared, arrays, notes)
+        check_columns(cls.__name__, declared, values)
+        model = cls()
+        model._unpack(values)
         model.n_classes_ = len(model.classes_)
+        if len(present) > 1:
+            model._check()
         return model
 
-    def _prepare(self, X, graph) -> dict:
-        return {}
+    def _check(self) -> None:
+        """Raise `InputError` for a state that the declaration alone does not exclude."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
 
 
-class CandidateRegressor(_Plain, RegressorMixin, BaseEstimator):
-    """Base of the candidates for numbers: a subclass has ``_learn(X, y)`` and ``_decide(X)``."""
+class CandidateRegressor(PlainState, RegressorMixin, BaseEstimator):
+    """Base of the candidates for numbers: a subclass has ``_learn(X, y)`` and ``_values(X)``.
 
-    def fit(self, X, y, *, graph=None, manifold=None, kernel=None):
+    It declares ``_learned`` as a `CandidateClassifier` does.
+    """
+
+    _learned: tuple = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._state = (_COLUMNS, *cls._learned)
+
+    def fit(self, X, y):
         """Learn from the rows whose ``y`` is not NaN, and predict all of them."""
-        X = check_array(X, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64)
         y = read_values(y, len(X), name=type(self).__name__)
-        known = ~np.isnan(y)
-        self.n_features_in_ = X.shape[1]
+        known = known_mask(y)
         self._learn(X[known], y[known])
-        self.transduction_ = np.where(known, y, self._decide(X))
+        self.transduction_ = np.where(known, y, self._values(X))
+        self.details_, self.status_ = {}, "ok"
         return self
 
     def predict(self, X) -> np.ndarray:
         """Return the values of new rows."""
-        return self._decide(check_array(X, dtype=np.float64))
+        check_is_fitted(self)
+        return self._values(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def answer(self, X) -> tuple[np.ndarray, None]:
+        """Return the values of new rows; there are no probabilities."""
+        return self.predict(X), None
+
+    def _unpack(self, values):
+        check_columns(type(self).__name__, self._state, values)
+        super()._unpack(values)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise `InputError` for a state that the declaration alone does not exclude."""
+
+
+def check_columns(owner: str, declared: tuple, values: dict) -> None:
+    """Raise `InputError` where an array's size "d" is not the number of columns."""
+    for field in declared:
+        if not isinstance(field, Field) or values.get(field.name) is None:
+            continue
+        for size, name in zip(np.shape(values[field.name]), field.shape):
+            if name == "d" and size != values["n_features_in_"]:
+                raise InputError(
+                    f"{owner}: {field.name!r} has a size of {size} where "
+                    f"{values['n_features_in_']} columns are needed."
+                )

@@ -11,8 +11,12 @@ from fewfold.pipeline.cells import METHOD_PREFIX
 from fewfold.pipeline.stage_files import Labels, Splits, read_features, read_labels
 from fewfold.pipeline.training import Inputs
 
+# Arrays with one entry per row, of manifolds and of the points encoded in them.
+_MANIFOLD_ROWS = ("eigenvectors", "embedding", "interior")
+_POINTS_ROWS = ("charts", "positions")
 
-def load_stages(files: dict) -> dict:
+
+def load_stages(files: dict, n_rows: int | None = None) -> dict:
     """Read what graph, manifold, kernel and copies stages wrote.
 
     Parameters
@@ -20,6 +24,8 @@ def load_stages(files: dict) -> dict:
     files : dict
         Paths of ``graph``, ``extension``, ``manifold``, ``points``, ``kernel`` and ``copies``,
         where there are any; others are left alone.
+    n_rows : int, optional
+        Rows of the features that they must belong to.
 
     Returns
     -------
@@ -36,7 +42,7 @@ def load_stages(files: dict) -> dict:
     if files.get("manifold"):
         with read(files["manifold"], "fit_manifold") as file:
             arrays = {name: file[name] for name in file.names()}
-            found["manifold"] = ManifoldModel(arrays, dict(file.settings))
+            found["manifold"] = ManifoldModel(arrays, dict(file.settings), type=file.note("kind"))
     if files.get("points"):
         found |= _read_points(files["points"], found.get("manifold"))
     if files.get("kernel"):
@@ -47,7 +53,20 @@ def load_stages(files: dict) -> dict:
         from fewfold.pipeline.copies_files import CopiesFile
 
         found["copies"] = CopiesFile(files["copies"])
+    if n_rows is not None:
+        check_rows(_rows_of(found, n_rows))
     return found
+
+
+def _rows_of(stages, n):
+    """Return what `check_rows` takes, of the stages of ``n`` rows."""
+    points, arrays = stages.get("points") or {}, {}
+    if "graph" in stages:
+        yield "graph", stages["graph"].W.shape[0], n
+    if "manifold" in stages:
+        arrays, points = stages["manifold"].arrays, points or stages["manifold"].points or {}
+    yield from ((f"manifold ({k})", len(arrays[k]), n) for k in _MANIFOLD_ROWS if k in arrays)
+    yield from ((f"points ({k})", len(points[k]), n) for k in _POINTS_ROWS if k in points)
 
 
 def _read_points(path, manifold):
@@ -80,8 +99,7 @@ def load_inputs(files: dict) -> tuple[Inputs, Labels]:
     points = {name: stages.pop(name) for name in ("points", "points_new") if name in stages}
     if points:
         stages["manifold"] = replace(stages["manifold"], **points)
-    found = [stages.get(name) for name in ("graph", "extension", "manifold", "kernel")]
-    _check_rows(data, truth, *found)
+    _check_rows(data, truth, stages)
     inputs = Inputs(
         X=data.X,
         X_new=data.X_new,
@@ -96,13 +114,12 @@ def load_inputs(files: dict) -> tuple[Inputs, Labels]:
     return inputs, truth
 
 
-def _check_rows(data, truth, graph, extension, manifold, kernel) -> None:
+def _check_rows(data, truth, stages) -> None:
     """Refuse files that are not about the same rows: one of them comes from elsewhere."""
     n = data.X.shape[0]
     new = None if data.X_new is None else data.X_new.shape[0]
-    found = [("labels", len(truth.y), n)]
-    if graph is not None:
-        found.append(("graph", graph.W.shape[0], n))
+    found = [("labels", len(truth.y), n), *_rows_of(stages, n)]
+    extension, kernel, manifold = map(stages.get, ("extension", "kernel", "manifold"))
     if extension is not None:
         found += [
             ("extension", extension.shape[1], n),
@@ -110,14 +127,20 @@ def _check_rows(data, truth, graph, extension, manifold, kernel) -> None:
         ]
     if kernel is not None:
         found += [("kernel", kernel.n, n), ("kernel (new rows)", kernel.n_new, new or 0)]
-    if manifold is not None:
-        named = {"eigenvectors": manifold.arrays, "embedding": manifold.arrays,
-                 "interior": manifold.arrays, "charts": manifold.points or {},
-                 "positions": manifold.points or {}}  # fmt: skip
-        found += [(f"manifold ({k})", len(v[k]), n) for k, v in named.items() if k in v]
-        if manifold.points_new is not None:
-            first = next(iter(manifold.points_new.values()))
-            found.append(("points (new rows)", len(first), new))
+    if manifold is not None and manifold.points_new is not None:
+        first = next(iter(manifold.points_new.values()))
+        found.append(("points (new rows)", len(first), new))
+    check_rows(found)
+
+
+def check_rows(found) -> None:
+    """Refuse files that are not about the same rows.
+
+    Parameters
+    ----------
+    found : iterable of (str, int, int or None)
+        The name of a file, the number of its rows, and that of the features it belongs to.
+    """
     for name, rows, wanted in found:
         if rows != wanted:
             raise ArtifactError(

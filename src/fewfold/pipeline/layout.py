@@ -38,10 +38,12 @@ OUTPUTS = {
         "comparisons": "results/comparisons.csv",
     },
     "make_report": {"page": "results/report/index.html"},
-    "choose_method": {"choice": "results/{dataset}/choice.h5"},
-    "label_rows": {"answer": "results/{dataset}/answer.h5"},
-    "cluster_rows": {"clusters": "results/{dataset}/clusters.h5"},
-    "save_model": {"model": "results/{dataset}/label/model.h5"},
+    "prepare_candidates": {"prepared": "results/{dataset}/label/prepared.h5"},
+    "examine_candidates": {"evidence": "results/{dataset}/label/candidates_{tile}.h5"},
+    "label_rows": {
+        "answer": "results/{dataset}/label/answer.h5",
+        "model": "results/{dataset}/label/model.h5",
+    },
     "make_label_report": {
         "labels": "results/{dataset}/label/labels.csv",
         "advice": "results/{dataset}/label/label_next.csv",
@@ -50,14 +52,20 @@ OUTPUTS = {
     },
 }
 
+# The model file is of a kind of its own: it leaves the run's folder.
+MODEL_FILE = "label_rows.model"
+
 # Kinds of stage files that a rule of another name writes beside its own: (rule, output).
-WRITTEN_BY = {"draw_splits": ("prepare_labels", "splits")}
+WRITTEN_BY = {
+    "draw_splits": ("prepare_labels", "splits"),
+    MODEL_FILE: ("label_rows", "model"),
+}
 
 # What `fewfold run` asks for.
 TARGETS = (*OUTPUTS["collect_metrics"].values(), *OUTPUTS["make_report"].values())
 
 # What `fewfold label` asks for, and copies to the top of its folder.
-LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), *OUTPUTS["save_model"].values())
+LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), OUTPUTS["label_rows"]["model"])
 
 # What the command `fewfold label` itself writes from the user's file, as files of this stage.
 LABEL_COMMAND = "fewfold label"

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fewfold.pipeline import artifacts
+from fewfold.pipeline import artifacts, layout
 from fewfold.pipeline.protocol import derive_seed
+from fewfold.pipeline.stage_schemas import SCHEMAS
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,17 @@ class Features:
         return self.X, self.X_new
 
 
+def _reading(path, stage):
+    """Open a file of a stage, or the one that a command wrote in its place, by the same schema."""
+    maker = layout.stage_of(path)
+    if maker != layout.LABEL_COMMAND:
+        return artifacts.read(path, stage)
+    return artifacts.read(path, maker, schema=SCHEMAS[stage])
+
+
 def read_features(path) -> Features:
-    """Read a file of stage prepare_features."""
-    with artifacts.read(path, "prepare_features") as file:
+    """Read a file of stage prepare_features, or the features that `fewfold label` wrote."""
+    with _reading(path, "prepare_features") as file:
         shape = file.note("image_shape")
         return Features(
             X=file["X"],
@@ -64,8 +73,8 @@ class Labels:
 
 
 def read_labels(path) -> Labels:
-    """Read a file of stage prepare_labels."""
-    with artifacts.read(path, "prepare_labels") as file:
+    """Read a file of stage prepare_labels, or the labels that `fewfold label` wrote."""
+    with _reading(path, "prepare_labels") as file:
         names = ("test_mask", "label_splits", "groups", "groups_new", "ids", "classes", "y_new")
         return Labels(y=file["y"], task=file.note("task"), **{n: file.get(n) for n in names})
 

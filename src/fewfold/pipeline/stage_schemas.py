@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
     Array,
@@ -185,6 +187,8 @@ def _manifold_agrees(notes, sizes, names):
         wanted |= _FINER
     if missing := sorted(set(wanted) - set(names)):
         yield f"a manifold of type {notes['kind']} lacks the arrays {', '.join(missing)}"
+    elif notes["kind"] == "embedding" and sizes["q"] == 0:
+        yield "its map has no columns"
     elif notes["kind"] == "atlas":
         found, own = (sizes["basis_d"], sizes["basis_r"]), (sizes["d"], sizes["r"])
         # An empty basis: the atlas works in the space of the rows themselves.
@@ -225,17 +229,20 @@ _KERNEL_NOTES = {
 }
 _METHOD = words
 _COMPARISON = has(
-    {"chosen": _METHOD},
     {
-        "runner_up": optional(_METHOD),
-        "reason": optional(words),
-        "members": list_of(_METHOD, longest=1000),
-        "calibrations": mapping(list_of(real, 2, 2)),
         "estimate": optional(has({k: real for k in ("value", "low", "high", "level", "n_labels")})),
+        "members": list_of(has({"name": _METHOD, "family": words, "weight": real}), 1, 1000),
         "table": list_of(
             has({"method": _METHOD, "failed": _COUNT}
                 | {k: real for k in ("loss", "difference", "standard_error", "seconds")})
         ),
+    },
+    {
+        "reason": optional(words),
+        "failed": mapping(words),
+        "trivial": has({"answer": words, "value": real, "beaten": truth}),
+        "confusion": list_of(list_of(_COUNT)),
+        "n_folds": _COUNT,
     },
 )  # fmt: skip
 _WARNINGS = list_of(has({"kind": words, "text": words, "rows": list_of(_COUNT)}))
@@ -282,6 +289,7 @@ LABEL_TABLE = StageSchema(
     notes={
         "id_name": words,
         "columns": optional(list_of(has({"name": words, "kind": words}))),
+        "preparation": optional(has({"columns": list_of(has({"name": words, "type": words}))})),
         "sentences": _TEXTS,
         "target": optional(words),
         "file": words,
@@ -295,6 +303,32 @@ def _answer_agrees(notes, sizes, names):
     numbers |= {"label", "given"} | ({"proba"} if notes["task"] != "regression" else set())
     if missing := sorted(numbers - set(names)):
         yield f"an answer of task {notes['task']} lacks the arrays {', '.join(missing)}"
+
+
+_GRAPH_NOTE = has(
+    {
+        "settings": _GRAPH_SETTINGS,
+        "bandwidth": number(0, 1e300),
+        "n_components": number(1, 1e15, whole=True),
+        "recall": optional(_SHARE),
+    }
+)
+
+
+def _prepared_agrees(notes, sizes, names):
+    for graph in notes["graphs"]:
+        if notes.get(f"graph {graph}") is None:
+            yield f"it says nothing of its graph {graph!r}"
+    for member, (number_, keys) in notes["shared"].items():
+        if not isinstance(number_, int) or not isinstance(keys, list):
+            yield f"it does not say what it holds for {member!r}"
+
+
+def _finite(value, sizes) -> str | None:
+    """Allow an array of finite numbers with one or two dimensions."""
+    fits = getattr(value, "ndim", 0) in (1, 2) and value.dtype.kind == "f"
+    fits = fits and bool(np.isfinite(value).all())
+    return None if fits else "holds numbers that are not finite, or has another shape"
 
 
 SCHEMAS = {
@@ -426,14 +460,37 @@ SCHEMAS = {
             )
         },
     ),
-    "choose_method": StageSchema(
+    "prepare_candidates": StageSchema(
         {
-            "*.rows": array("n", kinds="iu", low=0),
-            "*.losses": array("n", nan=True),
-            "*.labels": array("n", nan=True),
-            "*.confidence": array("n", nan=True),
+            "shown": array("shown", kinds="iu", low=0),
+            "positions": array("shown", 2),
+            "*.W": array("n", "n", kinds="f", low=0, sparse=True),
+            "*.indices": array("n", "k", kinds="iu", low=0),
+            "*.distances": array("n", "k", low=0),
+            "*.scales": array("n", low=0),
+            "*.component": array("n", kinds="iu", low=0),
+            "*.isolated": array("n", kinds="iu", low=0),
         },
-        notes={"comparison": _COMPARISON},
+        ("shown", "positions"),
+        notes={
+            "explained": optional(_SHARE),
+            "graphs": list_of(text(), longest=100),
+            "shared": mapping(list_of(either(_COUNT, _TEXTS), 2, 2)),
+            **{f"graph {name}": optional(_GRAPH_NOTE) for name in ("rows", "near", "images")},
+        },
+        agree=_prepared_agrees,
+    ),
+    "examine_candidates": StageSchema(
+        {"*.answer": _finite, "*.held_out": _finite},
+        notes={
+            "members": list_of(
+                has(
+                    {"name": _METHOD, "seconds": real, "status": words},
+                    {"arrays": _TEXTS, "notes": mapping(anything)},
+                ),
+                longest=1000,
+            )
+        },
     ),
     "label_rows": StageSchema(
         {
@@ -441,7 +498,6 @@ SCHEMAS = {
             "confidence": array("n", nan=True),
             "second": array("n", kinds="iu", low=-1, high=2**31),
             "given": array("n", kinds="b"),
-            "guessed": array("n", kinds="b"),
             "proba": array("n", "k", low=-1e-3, high=1 + 1e-3),
             "low": array("n", nan=True),
             "high": array("n", nan=True),
@@ -449,15 +505,9 @@ SCHEMAS = {
         ("label", "given"),
         notes={
             "comparison": _COMPARISON,
-            "method": _METHOD,
-            "learner": words,
-            "status": words,
-            "details": mapping(either(real, truth, words)),
             "task": _TASK,
             "warnings": _WARNINGS,
-            "calibration": list_of(real, 2, 2),
             "calibration_error": optional(has({"before": real, "after": real})),
-            "width": optional(real),
         },
         agree=_answer_agrees,
     ),
@@ -469,5 +519,3 @@ SCHEMAS = {
         ("shown", "positions"),
     ),
 }  # fmt: skip
-
-SCHEMAS["cluster_rows"] = SCHEMAS["label_rows"]  # an answer without labels

@@ -126,6 +126,19 @@ def _write_cost(path, seconds):
         path.unlink(missing_ok=True)
 
 
+def read_cost(path) -> dict[str, float] | None:
+    """Return what a stage took (``s``, ``cpu_s``, ``max_rss_mb``); None if the file does not say.
+
+    A job killed while it wrote the file leaves it empty: the report goes without it.
+    """
+    with suppress(OSError, ValueError):
+        names, values, *_ = Path(path).read_text(encoding="utf-8").splitlines()
+        cost = dict(zip(names.split("\t"), map(float, values.split("\t")), strict=True))
+        if set(cost) == {"s", "cpu_s", "max_rss_mb"} and all(0 <= v < 1e12 for v in cost.values()):
+            return cost
+    return None
+
+
 def _peak_memory_mb():
     """Peak of this process. (ru_maxrss would start from the parent's, through fork and exec.)"""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fewfold.exceptions import InputError
+from fewfold.exceptions import ArtifactError, InputError
 from fewfold.labels import class_columns
 from fewfold.methods import registry
 from fewfold.methods.base import CLASSIFICATION, Method, load
@@ -151,6 +151,13 @@ def check_draw(method: Method, inputs: Inputs, settings: dict) -> None:
         stage = section.removesuffix("s")
         if getattr(inputs, stage) is None:
             raise InputError(f"{method.name} needs a {stage}. Name one in the method's entry.")
+    wanted, found = method.needs.manifold, inputs.manifold and inputs.manifold.type
+    if wanted and found and found not in wanted:
+        # Its arrays were checked for the type it says, not for the one that is needed.
+        raise ArtifactError(
+            f"The manifold's file says it is of type {found!r}; {method.name} needs "
+            f"{' or '.join(wanted)}. Move the file away and run again."
+        )
     if inputs.task not in method.tasks:
         raise InputError(f"{method.name} does {' and '.join(method.tasks)}, not {inputs.task}.")
 

@@ -12,7 +12,9 @@ import pandas as pd
 from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.chain_files import cells_of
 from fewfold.pipeline.layout import cost_files
+from fewfold.pipeline.result_tables import read_table
 from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
+from fewfold.pipeline.stages import read_cost
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
 from fewfold.report.map_positions import add_rows
 
@@ -45,7 +47,7 @@ def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> Re
     logs : path-like
         Where stages left what they cost.
     """
-    frames = {name: pd.read_csv(path) for name, path in tables.items()}
+    frames = {name: read_table(path, name) for name, path in tables.items()}
     return ReportContent(
         **frames,
         datasets={name: _dataset_view(files, frames["summary"], name)
@@ -81,7 +83,9 @@ def stage_costs(logs) -> pd.DataFrame:
     """Read what each stage took from the files beside the logs."""
     rows = []
     for path, stage, dataset, folder in cost_files(logs):
-        cost = pd.read_csv(path, sep="\t").iloc[0]
+        cost = read_cost(path)
+        if cost is None:
+            continue
         target = "/".join(filter(None, (dataset, folder))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
         rows.append((stage, target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))

@@ -10,7 +10,7 @@ import yaml
 
 from fewfold.exceptions import ConfigError
 from fewfold.pipeline.artifacts import atomic_path
-from fewfold.reproduce.compare import compare, count, judge_claims
+from fewfold.reproduce.compare import compare, count, digits, judge_claims
 from fewfold.reproduce.measured import collect, facts, read_measured, write_measured
 from fewfold.reproduce.published import (
     KEYS,
@@ -20,9 +20,8 @@ from fewfold.reproduce.published import (
     read_published,
     read_reasons,
 )
-from fewfold.reproduce.tables import digits
 from fewfold.runner import run_locked
-from fewfold.system.location import project_root
+from fewfold.system.location import checkout, project_root
 from fewfold.system.outputs import refuse_overwriting, run_directory
 from fewfold.system.run_folder import only_run
 
@@ -89,7 +88,12 @@ def reproduce(
         Also in ``table.csv`` of the run's folder.
     """
     config = config_of(key)
-    folder = Path(out) if out else project_root() / "results/reproduce" / key
+    if commit_table and checkout() is None:
+        raise ConfigError(
+            "--commit-table writes data/measured of a checkout, and this fewfold was installed "
+            "without one. Leave the option out: the table is in the run's folder anyway."
+        )
+    folder = Path(out) if out else (checkout() or Path.cwd()) / "results/reproduce" / key
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))
     refuse_overwriting([folder / "trials.yaml", folder / "table.csv"], [config])
     with only_run(run_directory(folder)) as stale:

@@ -14,6 +14,22 @@ STATUSES = (*COUNTED, "not run", "no value", "shown only", "published only")
 MEASURED = ("measured", "measured_sd", "trials", "tolerance", "status", "reason")
 
 
+def digits(value: float, like: str = "") -> str:
+    """Write a measured value with as many decimals as the published one, two if there is none.
+
+    Examples
+    --------
+    >>> digits(3.61234, "4.13"), digits(0.0312, "0.05"), digits(12.3456)
+    ('3.61', '0.031', '12.35')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    decimals = len(like.partition(".")[2]) if like else 2
+    if value and abs(value) < 0.1:
+        decimals = max(decimals, 3)
+    return f"{value:.{decimals}f}"
+
+
 def rounding(text: str) -> float:
     """Return half a unit of the last printed digit.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.pipeline.layout import cost_files
+from fewfold.pipeline.stages import read_cost
 
 
 def read_costs(logs, datasets=None) -> pd.DataFrame:
@@ -26,8 +27,8 @@ def read_costs(logs, datasets=None) -> pd.DataFrame:
     """
     rows = []
     for path, stage, dataset, target in cost_files(logs):
-        if datasets is None or not dataset or dataset in datasets:
-            cost = pd.read_csv(path, sep="\t").iloc[0]
+        wanted = datasets is None or not dataset or dataset in datasets
+        if wanted and (cost := read_cost(path)):
             rows.append((dataset, stage, target, cost["s"], cost["cpu_s"]))
     return pd.DataFrame(rows, columns=["dataset", "rule", "target", "seconds", "cpu_s"])
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.exceptions import InputError
+from fewfold.pipeline.result_tables import read_table
 from fewfold.pipeline.statistics import GROUP, summarize
 from fewfold.reproduce.costs import by_stage, longest_chain, read_costs, time_on
 from fewfold.system.location import project_root
@@ -31,14 +32,14 @@ def read_metrics(folder) -> tuple[pd.DataFrame, bool]:
     """
     results = Path(folder) / "results"
     if (results / "metrics.csv").exists():
-        return pd.read_csv(results / "metrics.csv"), True
+        return read_table(results / "metrics.csv", "metrics"), True
     parts = sorted(results.glob("*/methods/*/trials_*.csv"))
     if not parts:
         raise InputError(
             f"{results} holds no metrics: this part has not been run. Run it without "
             "--table-only; what is finished is not computed again."
         )
-    return pd.concat([pd.read_csv(part) for part in parts], ignore_index=True), False
+    return pd.concat([read_table(part, "metrics") for part in parts], ignore_index=True), False
 
 
 def collect(folder) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What one column of a table is: a number, a category, a date, a text, a name of the rows.
+"""What one column of a table is: a number, a category, a date, a text, a code, a row name.
 
 Each function describes a column by a plain dict with its ``name``, its ``kind`` and what encoding
 it needs (`fewfold.datasets.table.encoding`), so that a plan can be stored as JSON.
@@ -8,31 +8,63 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from fewfold.datasets.table.dates import DATE, describe_dates
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
+from fewfold.datasets.table.texts import describe_texts
+from fewfold.datasets.table.written_numbers import MOSTLY, find_style, read_written
 from fewfold.exceptions import InputError
 from fewfold.system.file_schema import LARGEST_NUMBER
 
 MOST_CATEGORIES = 50
+MOST_NAMED = 1000  # categories of a column that the user calls one
+COMMON_SHARE = 0.8  # of the rows: then the other categories are rare
+NEARLY_ALL = 0.95
+PROSE_WORDS = 3  # mean words per cell from which texts are taken as sentences
 MOST_CELLS = 1 << 23  # numbers looked at together
 
 CONSTANT = "the same value in all rows"
 EMPTY = "empty"
 NAMES_ROWS = "names the rows"
+NEARLY_UNIQUE = "nearly every row has its own, as names have"
+LEFT_OUT = "left out as asked"
+
+TYPES = ("number", "category", "date", "text", "code", "vector", "id", "drop")
 
 _ID_NAME = re.compile(
     r"(?i:(^|[_\s.-])(id|ids|uuid|guid|key|index)$|^unnamed|^row(_?(number|nr|no|id))?$)|[a-z]I[dD]$"
 )
-_DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T]|$)")
 
 
-def describe_column(
-    name: str, series, place: Place, *, expand: bool = False, keep_constant: bool = False
-) -> dict:
+@dataclass(frozen=True)
+class Wish:
+    """What the user says about a column.
+
+    Attributes
+    ----------
+    type : str or None
+        One of `TYPES`.
+    keep : bool
+        Use it, even if it looks like a name of the rows or never changes.
+    keep_constant : bool
+        Use a column of numbers that never changes.
+    decimal : {".", ","} or None
+        The decimal sign of numbers that are written as text.
+    """
+
+    type: str | None = None
+    keep: bool = False
+    keep_constant: bool = False
+    decimal: str | None = None
+
+
+def describe_column(name: str, series, place: Place, wish: Wish | None = None) -> dict:
     """Describe one column by its cells.
 
     Parameters
@@ -41,31 +73,113 @@ def describe_column(
     series : pandas.Series
     place : Place
         For messages.
-    expand : bool
-        Turn dates or free text into features; without it they are refused.
-    keep_constant : bool
-        Use a column of numbers that never changes.
+    wish : Wish, optional
 
     Returns
     -------
     dict
-        ``kind`` is number, category, date or text; id (names the rows) or unused have a ``why``.
+        ``kind`` is one of `fewfold.datasets.table.encoding.COLUMN_TYPES`; id (names the rows) or
+        unused have a ``why``.
     """
+    wish = wish or Wish()
+    constant = wish.keep_constant or wish.keep
+    if wish.type is not None:
+        return _as_asked(name, series, place, wish)
     if is_number(series):
-        if pd.api.types.is_integer_dtype(series.dtype) and _numbers_rows(name, series):
-            return _left_out(name, NAMES_ROWS, kind="id")
-        return number_column(name, series, place, keep_constant)
+        if not wish.keep and pd.api.types.is_integer_dtype(series.dtype):
+            if _numbers_rows(name, series):
+                return _left_out(name, NAMES_ROWS, kind="id")
+        return number_column(name, series, place, constant)
+    if _holds_vectors(series):
+        return _vector_column(name, series, place)
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or _holds_dates(series):
-        return _date_column(name, place, expand)
+        return describe_dates(name, series) or _left_out(name, EMPTY)
     text = column_text(series)
     given = text[text != ""]
     if not len(given):
         return _left_out(name, EMPTY)
-    if pd.to_numeric(pd.Series(given), errors="coerce").notna().mean() >= 0.9:
-        return number_column(name, strict_numbers(name, text, place), place, keep_constant)
-    if np.mean([_DATE.match(t) is not None for t in given[:200].tolist()]) > 0.9:
-        return _date_column(name, place, expand)
-    return _text_column(name, text, given, place, expand)
+    if (found := _written_number(name, text, given, place, wish, constant)) is not None:
+        return found
+    if np.mean([DATE.match(t) is not None for t in given[:200].tolist()]) > 0.9:
+        if (dates := describe_dates(name, _texts(text))) is not None:
+            return dates
+    return _text_column(name, text, given, wish.keep)
+
+
+def _written_number(name, text, given, place, wish, constant):
+    """Describe a column of numbers that are written as text; None if it holds something else."""
+    plain = pd.to_numeric(pd.Series(given), errors="coerce").notna().mean() >= MOSTLY
+    if plain and wish.decimal != ",":
+        return number_column(name, strict_numbers(name, text, place), place, constant)
+    style = find_style(given.tolist(), wish.decimal)
+    if style is None:
+        return None
+    found = number_column(name, strict_numbers(name, text, place, style), place, constant)
+    return found if found["kind"] != "number" else {**found, "written": style}
+
+
+def _texts(text):
+    return pd.Series(text).replace("", None)
+
+
+def _holds_vectors(series):
+    from fewfold.datasets.table.vectors import holds_vectors
+
+    return holds_vectors(series)
+
+
+def _vector_column(name, series, place):
+    from fewfold.datasets.table.vectors import describe_vectors
+
+    return describe_vectors(name, series, place)
+
+
+def _as_asked(name, series, place, wish):
+    """Describe a column as the type that the user gives it."""
+    kind = wish.type
+    if kind in ("drop", "id"):
+        return _left_out(name, LEFT_OUT if kind == "drop" else NAMES_ROWS,
+                         kind="unused" if kind == "drop" else "id")  # fmt: skip
+    if kind == "vector":
+        return _vector_column(name, series, place)
+    if kind == "number" and is_number(series):
+        return number_column(name, series, place, True)
+    text = column_text(series)
+    given = text[text != ""]
+    if not len(given):
+        return _left_out(name, EMPTY)
+    found = None
+    if kind == "number":
+        style = find_style(given.tolist(), wish.decimal)
+        numbers = strict_numbers(name, text, place, style)
+        found = number_column(name, numbers, place, True)
+        if style is not None and found["kind"] == "number":
+            found = {**found, "written": style}
+    elif kind == "category":
+        found = category_column(name, given, MOST_NAMED)
+    elif kind == "date":
+        dates = pd.api.types.is_datetime64_any_dtype(series.dtype) or _holds_dates(series)
+        found = describe_dates(name, series if dates else _texts(text))
+    elif kind == "text":
+        found = describe_texts(name, text)
+    elif kind == "code":
+        found = {"name": name, "kind": "code"}
+    if found is None:
+        raise InputError(
+            f"{place.where}: column {name!r} cannot be read as {kind} (its first cell is "
+            f"{str(given[0])[:40]!r}). Give another type ({', '.join(TYPES)}), or leave it out "
+            f"({place.option('drop', [name])})."
+        )
+    return found
+
+
+def category_column(name: str, given: np.ndarray, most: int) -> dict:
+    """Describe a column of categories: the commonest by name, the others together."""
+    counts = Counter(given.tolist())
+    if len(counts) <= most:
+        return {"name": name, "kind": "category", "categories": sorted(counts)}
+    common = [c for c, n in counts.most_common(most - 1) if n > 1] or [min(counts)]
+    return {"name": name, "kind": "category", "categories": sorted(common), "other": True}
 
 
 def _left_out(name, why, kind="unused"):
@@ -86,15 +200,21 @@ def _numbers_rows(name, series):
     return counts_rows or bool(_ID_NAME.search(str(name)))
 
 
-def strict_numbers(name: str, text: np.ndarray, place: Place) -> pd.Series:
+def strict_numbers(
+    name: str, text: np.ndarray, place: Place, style: dict | None = None
+) -> pd.Series:
     """Read text cells as numbers, NaN where empty; name the cell of one that is not a number."""
-    numbers = pd.to_numeric(pd.Series(text).replace("", np.nan), errors="coerce")
+    if style is None:
+        numbers = pd.to_numeric(pd.Series(text).replace("", np.nan), errors="coerce")
+    else:
+        numbers = pd.Series(read_written(text, style))
     bad = np.flatnonzero(numbers.isna().to_numpy() & (text != ""))
     if len(bad):
         raise InputError(
             f"{place.cell(int(bad[0]), name)}: found {str(text[bad[0]])[:40]!r}, where "
-            f"a number is expected as in the other rows. Correct it, leave it empty, or leave the "
-            f"column out ({place.option('drop', [name])})."
+            f"a number is expected as in the other rows. Correct it, leave it empty, take the "
+            f"column as categories ({place.option('types', [f'{name}=category'])}), or leave it "
+            f"out ({place.option('drop', [name])})."
         )
     return numbers
 
@@ -137,32 +257,25 @@ def _holds_dates(series):
     return bool(first) and isinstance(first[0], datetime.date)
 
 
-def _date_column(name, place, expand):
-    if not expand:
-        raise InputError(
-            f"{place.where}: column {name!r} holds dates, which are not numbers yet. Leave it out "
-            f"({place.option('drop', [name])}), or turn it into year, season and weekday "
-            f"({place.option('expand', [name])})."
-        )
-    return {"name": name, "kind": "date"}
-
-
-def _text_column(name, text, given, place, expand):
-    different = sorted(set(given.tolist()))  # of any length: an array has one width for all
-    if expand:
-        return {"name": name, "kind": "text"}
-    if len(different) == len(text) and (_ID_NAME.search(str(name)) or _short(given)):
-        return _left_out(name, NAMES_ROWS, kind="id")
-    if len(different) == 1 and len(given) == len(text):
-        return _left_out(name, CONSTANT)
+def _text_column(name, text, given, keep):
+    different = set(given.tolist())  # of any length: an array has one width for all
+    short = _short(given)
+    if not keep:
+        if len(different) == len(text) and (_ID_NAME.search(str(name)) or short):
+            return _left_out(name, NAMES_ROWS, kind="id")
+        if short and len(given) >= 20 and len(different) >= NEARLY_ALL * len(given):
+            return _left_out(name, NEARLY_UNIQUE)
+        if len(different) == 1 and len(given) == len(text):
+            return _left_out(name, CONSTANT)
     if len(different) <= min(MOST_CATEGORIES, max(10, len(given) // 2)):
-        return {"name": name, "kind": "category", "categories": different}
-    raise InputError(
-        f"{place.where}: column {name!r} holds {len(different)} different texts (such as "
-        f"{str(given[0])[:40]!r}), too many for categories. Leave it out "
-        f"({place.option('drop', [name])}), or turn its words into features "
-        f"({place.option('expand', [name])})."
-    )
+        return category_column(name, given, MOST_CATEGORIES)
+    if np.mean([len(t.split()) for t in given[:2000].tolist()]) >= PROSE_WORDS:
+        if (found := describe_texts(name, text)) is not None:
+            return found
+    counts = Counter(given.tolist()).most_common(MOST_CATEGORIES - 1)
+    if sum(n for _, n in counts if n > 1) >= COMMON_SHARE * len(given):
+        return category_column(name, given, MOST_CATEGORIES)
+    return {"name": name, "kind": "code"}
 
 
 def _short(given):

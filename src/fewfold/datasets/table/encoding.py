@@ -9,18 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from fewfold.datasets.registry import nearest
 from fewfold.datasets.table.columns import check_range, column_groups, is_number, strict_numbers
+from fewfold.datasets.table.dates import date_names, date_values
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place, listed
+from fewfold.datasets.table.texts import code_names, code_values, text_names, text_values
 from fewfold.exceptions import InputError
 from fewfold.system.file_schema import LARGEST_NUMBER
 from fewfold.system.memory import require
 
-N_WORDS = 256
-DATE_PARTS = ("decades", "season (sine)", "season (cosine)", "weekday (sine)", "weekday (cosine)")
+OTHER = "(other)"
 
 
 def encode_table(frame, columns: list, place: Place | None = None, dtype=np.float32):
@@ -74,6 +74,19 @@ def feature_names(columns: list) -> list[str]:
     return numbers + [name for c in others for name in COLUMN_TYPES[c["kind"]].names(c)]
 
 
+def count_features(columns: list) -> int:
+    """Return how many features columns become, without naming them: a file may announce many.
+
+    >>> count_features([{"name": "v", "kind": "vector", "length": 768}])
+    768
+    """
+    lengths = {"vector": lambda c: c["length"]}
+    return sum(
+        lengths[c["kind"]](c) if c["kind"] in lengths else len(COLUMN_TYPES[c["kind"]].names(c))
+        for c in columns
+    )
+
+
 def _check_there(frame, columns, place):
     missing = [c["name"] for c in columns if c["name"] not in frame.columns]
     if not missing:
@@ -107,7 +120,8 @@ def _of(group, key):
 
 def _number(series, column, place):
     if not is_number(series):
-        series = strict_numbers(column["name"], column_text(series), place)
+        style = column.get("written")
+        series = strict_numbers(column["name"], column_text(series), place, style)
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     check_range(column["name"], values, place)
     values = np.where(np.isnan(values), column["fill"], values)
@@ -117,32 +131,30 @@ def _number(series, column, place):
 def _one_hot(series, column, place):
     text, categories = column_text(series), column["categories"]
     position = {category: j for j, category in enumerate(categories)}
-    out = np.zeros((len(text), len(categories)), dtype=np.float32)
+    other = len(categories) if column.get("other") else None
+    out = np.zeros((len(text), len(categories) + (other is not None)), dtype=np.float32)
     for i, value in enumerate(text.tolist()):
-        if value in position:  # a new category has no column: all zeros
-            out[i, position[value]] = 1
+        place = position.get(value, other if value else None)
+        if place is not None:  # where there is no column for new ones: all zeros
+            out[i, place] = 1
     return out
 
 
-def _dates(series, column, place):
-    times = pd.to_datetime(series, errors="coerce")
-    times = times.fillna(times.dropna().median() if times.notna().any() else pd.Timestamp(0))
-    angle = 2 * np.pi * times.dt.day_of_year.to_numpy() / 365.25
-    week = 2 * np.pi * times.dt.day_of_week.to_numpy() / 7
-    years = times.dt.year.to_numpy() - 2000 + times.dt.day_of_year.to_numpy() / 365.25
-    return np.column_stack([years / 10, np.sin(angle), np.cos(angle), np.sin(week), np.cos(week)])
+def _category_names(column):
+    names = [*column["categories"], *([OTHER] if column.get("other") else [])]
+    return [f"{column['name']}={name}" for name in names]
 
 
-def _words(series, column, place):
-    # Hashed, so that new tables need no vocabulary: nothing but the name has to be stored.
-    from sklearn.feature_extraction.text import HashingVectorizer
+def _vectors(series, column, place):
+    from fewfold.datasets.table.vectors import read_vectors
 
-    table = HashingVectorizer(n_features=N_WORDS, alternate_sign=True, norm="l2", lowercase=True)
-    return table.transform(column_text(series).tolist()).toarray()
+    return read_vectors(column["name"], series, place, column["length"])
 
 
-def _prefixed(words) -> Callable[[dict], list[str]]:
-    return lambda column: [f"{column['name']}: {word}" for word in words]
+def _vector_names(column):
+    from fewfold.datasets.table.vectors import vector_names
+
+    return vector_names(column)
 
 
 @dataclass(frozen=True)
@@ -156,9 +168,13 @@ class ColumnType:
 # In the order in which sentences name them.
 COLUMN_TYPES = {
     "number": ColumnType(lambda column: [column["name"]], _number),
-    "category": ColumnType(
-        lambda column: [f"{column['name']}={c}" for c in column["categories"]], _one_hot
+    "category": ColumnType(_category_names, _one_hot),
+    "date": ColumnType(date_names, lambda series, column, place: date_values(series, column)),
+    "text": ColumnType(
+        text_names, lambda series, column, place: text_values(column_text(series), column)
     ),
-    "date": ColumnType(_prefixed(DATE_PARTS), _dates),
-    "text": ColumnType(_prefixed([f"words {j}" for j in range(N_WORDS)]), _words),
+    "code": ColumnType(
+        code_names, lambda series, column, place: code_values(column_text(series), column)
+    ),
+    "vector": ColumnType(_vector_names, _vectors),
 }

@@ -58,7 +58,7 @@ def load_file(
         image_shape=content.image_shape,
         feature_names=content.feature_names,
         ids=content.ids,
-        notes=tuple(content.sentences),
+        notes=(*content.sentences, *found.mark_sentences("unlabelled=['']")),
     )
 
 

@@ -7,8 +7,12 @@ import unicodedata
 import numpy as np
 
 MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
-# Whole numbers cannot be empty in most array files, so -1 means "no label" where classes are given.
-UNLABELED_MARKS = (*MISSING_MARKS, "-1")
+# What people write for "no label" where no cell is blank: whole numbers cannot be empty in most
+# array files, and single-cell tools (scANVI) write "Unknown".
+UNLABELED_MARKS = (
+    *MISSING_MARKS, "-1", "none", "Unknown", "unknown", "UNKNOWN", "unlabeled", "Unlabeled",
+    "unlabelled", "Unlabelled",
+)  # fmt: skip
 
 
 def cell_text(value) -> str:
@@ -32,6 +36,8 @@ def cell_text(value) -> str:
 
 def column_text(series) -> np.ndarray:
     """Return the cells of a data frame's column as stripped text, "" where they hold nothing."""
+    if series.dtype.kind in "fiub":  # 1 and 1.0 are the same class in every format
+        series = series.map(cell_text).astype("string")
     cells = series.astype("string").fillna("").str.strip()
     text = cells.to_numpy(dtype=object)
     return np.where(cells.isin(MISSING_MARKS), "", text).astype(object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -40,7 +41,10 @@ class Place:
     def option(self, name: str, values: Sequence) -> str:
         """Write an option as the reader of the message would."""
         if self.command:
-            return f"--{name.replace('_', '-')} {' '.join(map(str, values))}"
+            flag = f"--{name.replace('_', '-')}"
+            if name == "image_shape":
+                return f"{flag} {' '.join(map(str, values))}"
+            return " ".join(f"{flag} {shlex.quote(str(value))}" for value in values)
         return f"{name}={list(values)!r}"
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from fewfold.datasets.table.marks import UNLABELED_MARKS
 
 
 @dataclass(frozen=True)
@@ -27,17 +25,25 @@ class FileOptions:
     task : {'auto', 'classification', 'regression'}
         See `fewfold.datasets.targets.encode_target`.
     x : str, optional
-        NPZ, HDF5: the array of features; default ``X``, or the only two-dimensional one.
+        NPZ, HDF5: the array of features; default ``X``, or the only two-dimensional one. h5ad:
+        ``obsm:NAME`` or ``layers:NAME`` instead of X.
     ids : str, optional
         Tables: the column that names the rows; found by its name and values if not given.
     drop, features : sequence of str
         Tables: columns to leave out, or the only ones to use.
     expand : sequence of str
-        Tables: columns of dates or free text to turn into features.
+        Tables: columns of free text, even if they look like categories.
+    keep : sequence of str
+        Tables: columns to use even if they look like names of the rows.
+    types : dict of column to type
+        Tables: what a column is (`fewfold.datasets.table.columns.TYPES`).
+    decimal : {'.', ','}, optional
+        Tables: the decimal sign of numbers; found from each column if not given.
     scale : {'none', 'auto', 'standard'}
         Tables: how number columns are scaled (`fewfold.datasets.table.plan.choose_scaling`).
-    unlabelled : sequence of str
-        Values that mean "no label" (for numbers to predict, only the empty ones do).
+    unlabelled : sequence of str, optional
+        Values that mean "no label" besides blank cells; by default see
+        `fewfold.datasets.targets.encode_target`.
     delimiter, encoding
         Text tables; see `fewfold.datasets.frames.read_frame`.
     image_shape : sequence of int, optional
@@ -56,10 +62,13 @@ class FileOptions:
     drop: Sequence[str] = ()
     features: Sequence[str] | None = None
     expand: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    decimal: str | None = None
     scale: str = "none"
-    unlabelled: Sequence[str] = UNLABELED_MARKS
+    unlabelled: Sequence[str] | None = None
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
     image_shape: Sequence[int] | None = None
     images: bool = False
     keep_constant: bool = True

@@ -10,20 +10,30 @@ import numpy as np
 from fewfold.datasets.registry import nearest
 from fewfold.datasets.table.columns import (
     CONSTANT,
+    LEFT_OUT,
     NAMES_ROWS,
+    TYPES,
+    Wish,
     describe_column,
     describe_plain_numbers,
     is_number,
     number_column,
 )
-from fewfold.datasets.table.encoding import COLUMN_TYPES, feature_names
+from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
 from fewfold.datasets.table.messages import Place, listed
+from fewfold.datasets.table.written_numbers import style_words
 from fewfold.exceptions import InputError
 
 SCALES = ("auto", "standard", "none")
 # Spreads that differ by more than this: large columns would drown the others in any distance.
 SPREAD_RATIO = 5.0
-AS_ASKED = "left out as asked"
+AS_ASKED = LEFT_OUT
+_WORDS = {
+    "date": "dates, which become years, season, weekday and, where given, hour",
+    "text": "free text, which becomes the main directions of its weighted words (TF-IDF, SVD)",
+    "code": "names or codes of many kinds, compared by their letters",
+    "vector": "lists of numbers, used as they are",
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class TablePlan:
     @property
     def n_features(self) -> int:
         """How many features the columns become."""
-        return len(feature_names(self.columns))
+        return count_features(self.columns)
 
     @property
     def constant(self) -> set:
@@ -87,6 +97,9 @@ def understand_table(
     drop: Sequence[str] = (),
     features: Sequence[str] | None = None,
     expand: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    types: dict | None = None,
+    decimal: str | None = None,
     keep_constant: bool = False,
 ) -> TablePlan:
     """Decide what each column of a table is.
@@ -103,7 +116,13 @@ def understand_table(
     drop, features : sequence of str
         Columns to leave out, or the only ones to use.
     expand : sequence of str
-        Columns of dates or free text to turn into features.
+        Columns of free text, even if they look like categories.
+    keep : sequence of str
+        Columns to use even if they look like names of the rows.
+    types : dict of column to type
+        See `fewfold.datasets.table.columns.TYPES`.
+    decimal : {".", ","}, optional
+        The decimal sign of numbers that are written as text.
     keep_constant : bool
         Use columns of numbers that never change.
 
@@ -114,7 +133,7 @@ def understand_table(
     Raises
     ------
     InputError
-        For a date or a free text that was not asked for, or if no feature is left.
+        Naming every column that cannot be used as it is, or if no feature is left.
 
     Examples
     --------
@@ -125,27 +144,86 @@ def understand_table(
     ('id', ['number', 'category'])
     """
     place = place or Place()
-    named = [*([] if ids is None else [ids]), *drop, *(features or ()), *expand]
+    types = dict(types or {})
+    named = [*([] if ids is None else [ids]), *drop, *(features or ()), *expand, *keep, *types]
     _check_named(frame, named, place)
+    _check_types(types, decimal, place)
     used = [c for c in (features or frame.columns) if c not in (target, ids) and c not in drop]
     ignored = [(name, AS_ASKED) for name in drop]
     if ids is not None:
         ignored.append((ids, NAMES_ROWS))
-    columns, ready = [], describe_plain_numbers(frame, used)
+    columns, problems = [], {}
+    ready = describe_plain_numbers(frame, [n for n in used if n not in types])
     for name in used:
-        found = ready.get(name) or describe_column(
-            name, frame[name], place, expand=name in expand, keep_constant=keep_constant
-        )
+        found = ready.get(name)
+        if found is None:
+            wish = Wish(types.get(name), name in keep, keep_constant, decimal)
+            try:
+                found = _described(name, frame[name], place, wish, name in expand)
+            except InputError as error:
+                problems[name] = error
+                continue
         if found["kind"] not in ("id", "unused"):
             columns.append(found)
             continue
         ignored.append((name, found["why"]))
         if found["kind"] == "id" and ids is None:
             ids = name
+    _raise_all(problems, place)
     plan = TablePlan(columns, ids, ignored)
     if not columns:
         plan = _use_the_id(plan, frame, place)
-    return replace(plan, notes=_notes_on_gaps(plan.columns))
+    return replace(plan, notes=[*_notes_on_reading(plan.columns), *_notes_on_gaps(plan.columns)])
+
+
+def _described(name, series, place, wish, expand):
+    found = describe_column(name, series, place, wish)
+    if expand and found["kind"] != "date":
+        found = describe_column(name, series, place, replace(wish, type="text"))
+    return found
+
+
+def _check_types(types, decimal, place):
+    for name, kind in types.items():
+        if kind not in TYPES:
+            given = place.option("types", [f"{name}={kind}"])
+            raise InputError(f"{place.where}: {given}; allowed types: {', '.join(TYPES)}.")
+    if decimal not in (None, ".", ","):
+        raise InputError(f"decimal={decimal!r}; allowed: '.' and ','.")
+
+
+def _raise_all(problems: dict, place) -> None:
+    """Raise what is wrong with the columns: all of it, with one command that leaves them out."""
+    if not problems:
+        return
+    first = next(iter(problems.values()))
+    if len(problems) == 1:
+        raise first
+    shown = [f"({i}) {error}" for i, error in enumerate(list(problems.values())[:8], start=1)]
+    more = f" And {len(problems) - 8} more." if len(problems) > 8 else ""
+    drop = place.option("drop", list(problems))
+    raise InputError(
+        f"{place.where}: {len(problems)} columns cannot be used as they are. {' '.join(shown)}"
+        f"{more} To leave all of them out: {drop}"
+    ) from first
+
+
+def _notes_on_reading(columns):
+    """Say how cells were understood that are not plain numbers and categories."""
+    lines, styles = [], {}
+    for c in columns:
+        if "written" in c:
+            styles.setdefault(style_words(c["written"]), []).append(c["name"])
+    for words, names in styles.items():
+        lines.append(f"Numbers of {listed(names)} are written as text and read so: {words}.")
+    grouped = [c["name"] for c in columns if c.get("other")]
+    if grouped:
+        lines.append(f"Rare categories of {listed(grouped)} are taken together.")
+    for kind, words in _WORDS.items():
+        names = [c["name"] for c in columns if c["kind"] == kind]
+        if names:
+            lines.append(f"{listed(names)}: {words}.")
+    return lines
 
 
 def _check_named(frame, names, place):

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from fewfold.datasets import arrays, frames
+from fewfold.datasets.raw_text import COMPRESSED, inner_suffix
+from fewfold.datasets.record_files import JSON_SUFFIXES
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.options import FileContent, FileShape, Request
 from fewfold.exceptions import InputError
@@ -45,15 +47,22 @@ def _cell_readers():
 
 
 KINDS = (
-    FileKind("table", (*frames.TEXT_SUFFIXES, *frames.PARQUET_SUFFIXES), _table_readers),
+    FileKind("table", frames.TABLE_SUFFIXES, _table_readers),
     FileKind("arrays", arrays.ARRAY_SUFFIXES, _array_readers),
     FileKind("cells", (".h5ad",), _cell_readers),
 )
+
+_COMPRESSIBLE = (*frames.TEXT_SUFFIXES, *JSON_SUFFIXES)
 
 
 def kind_of(file: Path) -> FileKind:
     """Return the kind of a file by its suffix, or refuse it."""
     suffix = file.suffix.lower()
+    if suffix in COMPRESSED and inner_suffix(file) not in _COMPRESSIBLE:
+        raise InputError(
+            f"{file}: of compressed files only text is read ({', '.join(_COMPRESSIBLE)} before "
+            f"{suffix}). Decompress it first, or name it as what it is, such as my.csv{suffix}."
+        )
     for kind in KINDS:
         if suffix in kind.suffixes:
             return kind

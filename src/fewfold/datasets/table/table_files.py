@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 
 from fewfold.datasets import frames
+from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
+from fewfold.datasets.table.columns import is_number, strict_numbers
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
+from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.options import FileContent, FileOptions, FileShape, Request
 from fewfold.datasets.table.plan import TablePlan, choose_scaling, keep_pixels, understand_table
@@ -22,6 +25,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
     """Read a table: features by a plan of its columns, labels, names of the rows."""
     options, place = request.options, place_of(file, request)
     frame, plan = _understand(file, request, place)
+    frame = _with_numbers(frame, plan, place)
     shape = None if options.image_shape is None else tuple(options.image_shape)
     if shape is None and options.images:
         shape = guess_image_shape(_pixel_columns(plan, frame))
@@ -40,7 +44,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
         id_name=ids or "row",
         plan=plan,
         frame=frame,
-        sentences=plan.sentences(len(frame)),
+        sentences=[*plan.sentences(len(frame)), *_encoding_words(file, options)],
         image_shape=shape,
     )
 
@@ -61,6 +65,15 @@ def place_of(file: Path, request: Request) -> Place:
     return Place(str(file), request.command, line_of)
 
 
+def _encoding_words(file, options):
+    if options.encoding or inner_suffix(file) not in frames.TEXT_SUFFIXES:
+        return []
+    found = guess_encoding(raw_bytes(file))
+    if found == "utf-8":
+        return []
+    return [f"The letters are stored as {found}; --encoding says otherwise."]
+
+
 def row_names(series) -> list[str]:
     """Return the names of the rows as text; "" where there is none."""
     return ["" if gone else str(v) for v, gone in zip(series.tolist(), series.isna())]
@@ -75,6 +88,7 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
         file,
         text_columns=[c for c in (options.target, options.ids) if c is not None],
         only=_needed(names, options),
+        all_text=options.decimal == ",",
         **reading,
     )
     plan = understand_table(
@@ -85,9 +99,24 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
         drop=options.drop,
         features=options.features,
         expand=options.expand,
+        keep=options.keep,
+        types=options.types,
+        decimal=options.decimal,
         keep_constant=options.keep_constant,
     )
     return frame, plan
+
+
+def _with_numbers(frame, plan, place):
+    """Give the table with numbers where they were written as text."""
+    written = {
+        c["name"]: strict_numbers(
+            c["name"], column_text(frame[c["name"]]), place, c.get("written")
+        ).to_numpy()
+        for c in plan.columns
+        if c["kind"] == "number" and not is_number(frame[c["name"]])
+    }
+    return frame.assign(**written) if written else frame
 
 
 def _check_special(file, names, request):
@@ -113,7 +142,8 @@ def _needed(names, options: FileOptions) -> list[str] | None:
     if options.features is None:
         return None
     special = [c for c in (options.target, options.ids) if c is not None]
-    named = {*options.features, *options.expand, *options.drop, *special}
+    wished = {*options.expand, *options.keep, *options.types}
+    named = {*options.features, *wished, *options.drop, *special}
     return [n for n in names if n in named] if named <= set(names) else None
 
 

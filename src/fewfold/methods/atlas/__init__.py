@@ -1,6 +1,6 @@
 """SVMs on an atlas of overlapping affine charts [atlas-2014]."""
 
-from fewfold.methods.base import Candidate, KernelType, ManifoldType, Method, Needs
+from fewfold.methods.base import KernelType, ManifoldType, Method, Needs
 from fewfold.methods.parameters import (
     Parameter,
     boolean,
@@ -98,6 +98,5 @@ RECORDS = (
         needs=Needs(manifold=("atlas",), kernel="may"),
         figures="fewfold.methods.atlas.figures:draw",
         parameters=SVM_PARAMETERS,
-        candidate=Candidate("Classes on locally flat, curved manifolds.", max_rows=20_000),
     ),
 )

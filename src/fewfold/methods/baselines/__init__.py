@@ -1,6 +1,6 @@
 """Supervised learners and scikit-learn's own spreading: what the manifold methods must beat."""
 
-from fewfold.methods.base import BOTH_TASKS, Candidate, KernelType, Method, Needs
+from fewfold.methods.base import BOTH_TASKS, REGRESSION, Candidate, KernelType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, integer, number, one_of, positive
 
 _NUMBER_OR_CV = positive() | one_of("cv")
@@ -49,13 +49,17 @@ RECORDS = (
             ),
             Parameter("metric", one_of("euclidean", "cosine"), "distance", "euclidean"),
         ),
-        candidate=Candidate("Classes that nearby labels decide."),
+        candidates=(
+            Candidate("Classes that nearby labels decide.", rows="sparse"),
+            Candidate("Values that nearby rows share.", tasks=(REGRESSION,), rows="any"),
+        ),
     ),
     Method(
         name="linear_svm",
         target="fewfold.methods.baselines.linear_svm:LinearSVM",
         light=True,
         parameters=(_C,),
+        candidates=(Candidate("Texts and counts, where single columns decide.", rows="sparse"),),
     ),
     Method(
         name="svm",
@@ -63,7 +67,6 @@ RECORDS = (
         needs=Needs(kernel="must"),
         light=True,
         parameters=(_C, _GAMMA),
-        candidate=Candidate("Smooth boundaries between classes."),
     ),
     Method(
         name="feature_svm",
@@ -77,7 +80,6 @@ RECORDS = (
         needs=Needs(graph="must", kernel="must"),
         cost_like="svm",
         parameters=(_C, _GAMMA, _SMOOTHING),
-        candidate=Candidate("Smooth boundaries, with answers averaged over neighbors."),
     ),
     Method(
         name="metric_svm",
@@ -97,7 +99,7 @@ RECORDS = (
             ),
             _SMOOTHING,
         ),
-        candidate=Candidate("Columns that matter unequally."),
+        candidates=(Candidate("Columns that matter unequally.", rows="any", max_labels=2000),),
     ),
     Method(
         name="label_spreading",

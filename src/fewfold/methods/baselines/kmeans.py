@@ -40,7 +40,10 @@ class NamedKMeans(SemiSupervisedClassifier):
         from sklearn.cluster import KMeans
 
         X = validate_data(self, X, accept_sparse="csr", dtype=None)
-        labels = read_labels(y, X.shape[0], name="NamedKMeans", min_classes=0, numbered=True)
+        # Told how many classes there are, it knows that they are numbered from 0.
+        labels = read_labels(
+            y, X.shape[0], name="NamedKMeans", min_classes=0, numbered=self.n_classes is not None
+        )
         count = int(self.n_clusters or self.n_classes or max(1, labels.n_classes))
         seed = self.random_state % 2**31
         model = KMeans(count, n_init=int(self.n_init), random_state=seed)
@@ -53,13 +56,9 @@ class NamedKMeans(SemiSupervisedClassifier):
             np.add.at(votes, (cluster[labels.rows], labels.codes), 1)
             # A cluster without a labeled row stays unknown.
             self.names_ = np.where(votes.sum(axis=1) > 0, votes.argmax(axis=1), -1)
-        self.transduction_ = self._name(cluster)
-        self.details_, self.status_ = {"inertia": float(model.inertia_)}, "ok"
-        return self
-
-    def _name(self, cluster):
         codes = self.names_[cluster]
-        return self._names(np.eye(len(self.classes_))[np.maximum(codes, 0)], codes >= 0)
+        proba = np.eye(len(self.classes_))[np.maximum(codes, 0)]
+        return self._finish(None, proba, codes >= 0, details={"inertia": float(model.inertia_)})
 
     def _decide(self, X):
         from sklearn.metrics import pairwise_distances_argmin
@@ -68,10 +67,6 @@ class NamedKMeans(SemiSupervisedClassifier):
         X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
         codes = self.names_[pairwise_distances_argmin(X, self.centers_)]
         return np.eye(len(self.classes_))[np.maximum(codes, 0)], codes >= 0
-
-    def answer(self, X) -> tuple[np.ndarray, None]:
-        """Return the names of the clusters of new rows; there are no probabilities."""
-        return self.predict(X), None
 
     def _unpack(self, values: dict) -> None:
         super()._unpack(values)

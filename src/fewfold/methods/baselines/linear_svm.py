@@ -49,7 +49,7 @@ class LinearSVM(SemiSupervisedClassifier):
 
     def fit(self, X, y):
         """Train on the labeled rows, and label all rows."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=None)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
         labels = self._read_labels(y, X.shape[0], min_classes=2)
         self.scale_, codes, seed = mean_norm(X), labels.codes, self.random_state
         L = X[labels.rows] / self.scale_
@@ -62,7 +62,7 @@ class LinearSVM(SemiSupervisedClassifier):
 
     def _decide(self, X):
         check_is_fitted(self, "weights_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         return self._proba(X), np.ones(X.shape[0], bool)
 
     def _unpack(self, values: dict) -> None:

@@ -48,6 +48,7 @@ class KNNLabelSpreading(SemiSupervisedClassifier):
         with np.errstate(invalid="ignore"), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(X, codes)
+        self.n_iter_ = model.n_iter_
         slow = any("max_iter" in str(w.message) for w in caught)
         proba = np.nan_to_num(model.label_distributions_)
         status = "not converged" if slow else "ok"

@@ -1,1 +1,39 @@
 """Kernel logistic regression on how often k-means puts two rows together."""
+
+from fewfold.methods.base import Candidate, Method
+from fewfold.methods.parameters import Parameter, count, positive
+
+_LIMITS = {"max_rows": 50_000, "max_labels": 2000}
+
+
+def _rbf(width, C):
+    return Candidate(
+        "Smooth boundaries between classes.", name=f"rbf_{width:g}_{C:g}", family="rbf",
+        settings={"n_clusters": 1, "width": width, "C": C}, **_LIMITS,
+    )  # fmt: skip
+
+
+def _clusters(k):
+    return Candidate(
+        "Classes that are clusters, or a few of them.", name=f"clusters_{k}",
+        family="clusters", settings={"n_clusters": k}, **_LIMITS,
+    )  # fmt: skip
+
+
+RECORDS = (
+    Method(
+        name="cluster_kernel",
+        target="fewfold.methods.cluster_kernel.estimator:ClusterKernelClassifier",
+        cost_like="svm",
+        parameters=(
+            Parameter("n_clusters", count(), "of k-means; 1 for the RBF kernel alone", 4),
+            Parameter("n_runs", count(), "of k-means, from different starts", 20),
+            Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
+            Parameter("C", positive(), "inverse strength of the penalty", 10.0),
+        ),
+        candidates=(
+            *(_rbf(*s) for s in ((0.25, 10.0), (1.0, 10.0), (4.0, 10.0), (1.0, 100.0))),
+            *(_clusters(k) for k in (2, 4, 10)),
+        ),
+    ),
+)

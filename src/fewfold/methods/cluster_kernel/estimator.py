@@ -8,6 +8,8 @@ from scipy.special import softmax
 from fewfold.methods.candidate import CandidateClassifier
 from fewfold.methods.cluster_kernel.ensemble import agreement, make_ensemble, memberships
 from fewfold.methods.cluster_kernel.logistic import fit_kernel_logistic
+from fewfold.methods.parameters import number
+from fewfold.methods.state import Field, Setting
 
 _SAMPLE = 500
 
@@ -64,8 +66,14 @@ class ClusterKernelClassifier(CandidateClassifier):
     True
     """
 
-    _arrays = ("X_labeled_", "members_", "centers_", "A_", "b_")
-    _notes = ("gamma_",)
+    _learned = (
+        Field("X_labeled_", "float", ("m", "d")),
+        Field("members_", "int", ("m", "runs"), below="clusters"),
+        Field("centers_", "float", ("runs", "clusters", "d")),
+        Field("A_", "float", ("m", "p")),
+        Field("b_", "float", ("p",)),
+        Setting("gamma_", number(0)),
+    )
 
     def __init__(self, n_clusters=4, *, n_runs=20, width=1.0, C=10.0, random_state=0):
         self.n_clusters = n_clusters
@@ -74,7 +82,7 @@ class ClusterKernelClassifier(CandidateClassifier):
         self.C = C
         self.random_state = random_state
 
-    def _prepare(self, X, graph):
+    def _prepare(self, X):
         seed = self.random_state or 0
         if self.n_clusters == 1:
             centers = np.zeros((0, 1, X.shape[1]))
@@ -93,7 +101,7 @@ class ClusterKernelClassifier(CandidateClassifier):
         K = self._kernel(self.X_labeled_, self.members_)
         self.A_, self.b_ = fit_kernel_logistic(K, codes, self.C)
 
-    def _decide(self, X, shared, rows):
+    def _proba(self, X, shared, rows):
         if shared is None:
             members = memberships(X, self.centers_)
         else:

@@ -11,6 +11,13 @@ from fewfold.methods.parameters import (
     positive,
 )
 
+_SHORT_WAYS = {"method": "spreading", "alpha": 0.95, "priors": "estimated"}
+
+
+def _plain(name, why, settings, **more):
+    return Candidate(why, name=name, family="diffusion", settings=settings, rows="any", **more)
+
+
 RECORDS = (
     Method(
         name="diffusion",
@@ -38,6 +45,47 @@ RECORDS = (
             Parameter("tol", positive(), "relative residual that counts as solved", 1e-5),
             Parameter("max_iter", count(), "iterations of the solver at most", 2000),
         ),
-        candidate=Candidate("Classes that follow the shape of the data, and few labels."),
+        candidates=(
+            _plain(
+                "diffusion",
+                "Labels diffused over the graph, with the labels' class shares.",
+                {"priors": "estimated"},
+                class_shares="labels",
+                quick=True,
+            ),
+            _plain(
+                "diffusion_equal",
+                "The same, with classes of equal size.",
+                {"priors": "uniform"},
+                class_shares="equal",
+            ),
+            _plain("diffusion_free", "The same, with classes of any size.", {}),
+            _plain(
+                "spreading",
+                "Labels that travel short ways.",
+                _SHORT_WAYS,
+                class_shares="labels",
+                graph="near",
+            ),
+            Candidate(
+                "Images (or series) that differ by small deformations, from few labels.",
+                name="image_diffusion",
+                family="images",
+                settings={"sources": "classes"},
+                rows="images",
+                graph="images",
+                trusted=True,
+                quick=True,
+            ),
+            Candidate(
+                "The same, labels travelling short ways.",
+                name="image_spreading",
+                family="images",
+                # Short ways: with up to 100 labels better than the default of 0.995.
+                settings={"method": "spreading", "alpha": 0.9},
+                rows="images",
+                graph="images",
+            ),
+        ),  # fmt: skip
     ),
 )

@@ -50,6 +50,13 @@ RECORDS = (
                 "nystrom",
             ),
         ),
-        candidate=Candidate("Smooth classes on one connected graph.", max_rows=10**6),
+        candidates=(
+            Candidate(
+                "Smooth classes on one connected graph.",
+                family="diffusion",
+                rows="any",
+                max_rows=10**5,
+            ),
+        ),
     ),
 )

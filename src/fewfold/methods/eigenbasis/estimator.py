@@ -28,6 +28,7 @@ from fewfold.svm.probability import decisions_to_proba
 
 # Many vectors are taken if labels left out err so much less with them than with a share.
 CLEARLY_LESS = 0.9
+MOST_VECTORS = 200  # prepared without knowing the labels
 
 
 class EigenbasisModel:
@@ -248,6 +249,14 @@ class EigenbasisClassifier(GraphClassifier):
         }
         proba = self._proba(model.responses(), model.reached)
         return self._finish(None, proba, model.reached, details=details)
+
+    def prepare(self, X, *, graph) -> dict:
+        """Compute the eigenvectors of a graph of the rows, to be given to `fit` as manifold."""
+        n = graph.W.shape[0]
+        most = max(2, min(self.max_vectors or MOST_VECTORS, n // 3))
+        return compute_basis(
+            graph, most, self.laplacian, tol=self.tol, random_state=self.random_state
+        )
 
     def _basis(self, W, labels, manifold):
         if manifold is not None:

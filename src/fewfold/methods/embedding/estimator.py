@@ -43,7 +43,7 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
         Map that `fit` makes where none is given: locally linear embedding, or local tangent
         space alignment.
     n_dims : int
-        Its dimensions.
+        Its dimensions; at most as many as X has.
     n_neighbors : int, optional
         Neighbors of each row; by default ``n_dims`` + 2.
     random_state : int
@@ -136,9 +136,11 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
     def _read_map(self, X, manifold):
         """Take or make the map; return the positions of the rows."""
         if manifold is None:
-            wanted = self.n_dims + 2 if self.n_neighbors is None else self.n_neighbors
+            n_dims = min(self.n_dims, X.shape[1], max(1, X.shape[0] - 2))
+            wanted = n_dims + 2 if self.n_neighbors is None else self.n_neighbors
+            wanted = min(wanted, X.shape[0] - 1)
             seed = int(self.random_state or 0)
-            self.embedding_ = embed(X, self.method, self.n_dims, wanted, seed)
+            self.embedding_ = embed(X, self.method, n_dims, wanted, seed)
             self.n_neighbors_ = int(wanted)
         else:
             self.embedding_ = np.asarray(manifold.arrays["embedding"])

@@ -12,6 +12,8 @@ from fewfold.methods.cluster_kernel.estimator import median_squared, squared
 from fewfold.methods.lds.features import landmark_axes, landmarks
 from fewfold.methods.lds.geodesic import geodesic_distances
 from fewfold.methods.lds.tsvm import fit_tsvm
+from fewfold.methods.parameters import count, number, one_of
+from fewfold.methods.state import Field, Setting
 
 FEATURES = ("geodesic", "rbf", "linear")
 # A difference of 1 between the scores of two classes counts as odds of e^2.
@@ -33,7 +35,7 @@ class LowDensityClassifier(CandidateClassifier):
     rho : float
         Exponent of the graph distances, per mean edge length.
     n_neighbors : int
-        Of the graph, if none is given.
+        Of the graph.
     width : float
         Of the Gaussian, in medians of the squared distance.
     n_features : int
@@ -70,8 +72,16 @@ class LowDensityClassifier(CandidateClassifier):
     True
     """
 
-    _arrays = ("base_", "axes_", "mean_", "W_", "shift_")
-    _notes = ("features_", "gamma_", "n_neighbors_")
+    _learned = (
+        Field("base_", "float", ("s", "d")),
+        Field("axes_", "float", ("t", "q")),
+        Field("mean_", "float", ("q",)),
+        Field("W_", "float", ("q", "c")),
+        Field("shift_", "float", ("c",)),
+        Setting("features_", one_of(*FEATURES)),
+        Setting("gamma_", number(0)),
+        Setting("n_neighbors_", count()),
+    )
 
     def __init__(
         self, features="geodesic", *, rho=4.0, n_neighbors=5, width=1.0, n_features=100, C=30.0,
@@ -88,7 +98,7 @@ class LowDensityClassifier(CandidateClassifier):
         self.max_landmarks = max_landmarks
         self.random_state = random_state
 
-    def _prepare(self, X, graph):
+    def _prepare(self, X):
         if self.features not in FEATURES:
             raise InputError(f"features={self.features!r}: allowed are {', '.join(FEATURES)}.")
         if self.features == "linear":
@@ -100,7 +110,7 @@ class LowDensityClassifier(CandidateClassifier):
             K = np.exp(-gamma * squared(X, X[chosen]))
             axes = landmark_axes(K[chosen], self.n_features)
             return {"Z": K @ axes, "base": X[chosen], "axes": axes, "gamma": float(gamma)}
-        lengths = edge_lengths(X, self.n_neighbors) if graph is None else graph
+        lengths = edge_lengths(X, self.n_neighbors)
         G = geodesic_distances(lengths, chosen, self.rho) ** 2
         K = np.exp(-G.T / (self.width * np.median(G)))
         Z = K @ landmark_axes(K[chosen], self.n_features)
@@ -132,7 +142,16 @@ class LowDensityClassifier(CandidateClassifier):
             counts = np.asarray(self.priors, dtype=float)[self.present_]
         return counts / counts.sum()
 
-    def _decide(self, X, shared, rows):
+    def _check(self):
+        p, (s, d), t = len(self.present_), self.base_.shape, len(self.axes_)
+        if len(self.shift_) != (1 if p == 2 else p):
+            raise InputError(f"{type(self).__name__}: {len(self.shift_)} scores for {p} classes.")
+        if t != (d if self.features_ == "linear" else s) or s < 1:
+            raise InputError(
+                f"{type(self).__name__}: 'axes_' has {t} rows for a base of {s} x {d}."
+            )
+
+    def _proba(self, X, shared, rows):
         Z = self._new_features(X) if shared is None else shared["Z"][rows]
         F = (Z - self.mean_) @ self.W_ + self.shift_
         if F.shape[1] == 1:

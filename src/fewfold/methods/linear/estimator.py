@@ -1,4 +1,4 @@
-"""Logistic regression for classes; ridge, kernel ridge and nearest neighbors for numbers."""
+"""Logistic regression for classes; ridge and kernel ridge for numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from scipy.special import softmax
 from fewfold.methods.candidate import CandidateClassifier, CandidateRegressor
 from fewfold.methods.cluster_kernel.estimator import median_squared, squared
 from fewfold.methods.cluster_kernel.logistic import two_columns
+from fewfold.methods.parameters import number, one_of
+from fewfold.methods.state import Field, Setting
 
 _PENALTIES = np.logspace(-4, 2, 13)
 
@@ -35,7 +37,7 @@ class LogisticClassifier(CandidateClassifier):
     True
     """
 
-    _arrays = ("A_", "b_")
+    _learned = (Field("A_", "float", ("d", "p")), Field("b_", "float", ("p",)))
 
     def __init__(self, C=1.0):
         self.C = C
@@ -49,7 +51,7 @@ class LogisticClassifier(CandidateClassifier):
             model = LogisticRegression(C=self.C, max_iter=300, tol=1e-3).fit(X[rows], codes)
         self.A_, self.b_ = two_columns(model.coef_.T), two_columns(model.intercept_)
 
-    def _decide(self, X, shared, rows):
+    def _proba(self, X, shared, rows):
         return softmax((X if rows is None else X[rows]) @ self.A_ + self.b_, axis=1)
 
 
@@ -99,8 +101,14 @@ class RidgeRegressor(CandidateRegressor):
     The penalty is chosen by exact leave-one-out. A fit costs ``m^3``.
     """
 
-    _arrays = ("base_", "dual_", "center_")
-    _notes = ("kernel_", "gamma_", "mean_")
+    _learned = (
+        Field("base_", "float", ("m", "d")),
+        Field("dual_", "float", ("m",)),
+        Field("center_", "float", ("d",)),
+        Setting("kernel_", one_of("linear", "rbf")),
+        Setting("gamma_", number(0)),
+        Setting("mean_", number()),
+    )
 
     def __init__(self, kernel="linear", *, width=1.0):
         self.kernel = kernel
@@ -114,7 +122,7 @@ class RidgeRegressor(CandidateRegressor):
         dual, self.penalty_ = ridge_by_left_out(self._kernel_to(X), y - self.mean_)
         if self.kernel == "linear":
             # The coefficients say the same in fewer numbers.
-            self.base_, dual = (X - self.center_).T @ dual[:, None], np.ones(1)
+            self.base_, dual = dual[None] @ (X - self.center_), np.ones(1)
         self.dual_ = dual
 
     def _kernel_to(self, X):
@@ -122,45 +130,7 @@ class RidgeRegressor(CandidateRegressor):
             return (X - self.center_) @ (self.base_ - self.center_).T
         return np.exp(-self.gamma_ * squared(X, self.base_))
 
-    def _decide(self, X):
+    def _values(self, X):
         if self.kernel_ == "linear":
-            return ((X - self.center_) @ self.base_)[:, 0] + self.mean_
+            return ((X - self.center_) @ self.base_.T) @ self.dual_ + self.mean_
         return self._kernel_to(X) @ self.dual_ + self.mean_
-
-
-class NeighborsRegressor(CandidateRegressor):
-    """Mean of the nearest labeled rows, weighted by inverse distances; k by leave-one-out."""
-
-    _arrays = ("base_", "y_")
-    _notes = ("n_neighbors_",)
-
-    def __init__(self, n_neighbors=(1, 2, 3, 5, 8, 12)):
-        self.n_neighbors = n_neighbors
-
-    def _learn(self, X, y):
-        self.base_, self.y_ = X, y
-        D = squared(X, X)
-        np.fill_diagonal(D, np.inf)
-        fitting = [k for k in self.n_neighbors if k < len(X)] or [1]
-        losses = [np.mean((neighbor_mean(D, y, k) - y) ** 2) for k in fitting]
-        self.n_neighbors_ = int(fitting[int(np.argmin(losses))])
-
-    def _decide(self, X):
-        return neighbor_mean(squared(X, self.base_), self.y_, self.n_neighbors_)
-
-
-def neighbor_mean(D, y, k: int) -> np.ndarray:
-    """Return the mean of ``y`` over the k nearest, weighted by inverse distances.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, m)
-        Squared distances.
-    y : ndarray of shape (m,)
-    k : int
-    """
-    k = min(k, D.shape[1])
-    found = np.argpartition(D, k - 1, axis=1)[:, :k]
-    near = np.take_along_axis(D, found, axis=1)
-    weights = np.where(np.isfinite(near), 1 / np.sqrt(np.maximum(near, 1e-18)), 0.0)
-    return (weights * y[found]).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-300)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fewfold.exceptions import InputError
+
 NODE_ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
 _CELLS = 2_000_000
 
@@ -72,6 +74,23 @@ def _joined(parts):
     for name in ("feature", "left", "right", "roots"):
         nodes[name] = nodes[name].astype(np.int32)
     return nodes
+
+
+def check_nodes(owner: str, nodes: dict, n_features: int) -> None:
+    """Raise `InputError` unless nodes are trees: columns that exist, children after their parent.
+
+    Children after the parent is how scikit-learn numbers them, and excludes cycles, so that
+    `sum_of_leaves` ends.
+    """
+    feature = nodes["feature"]
+    n = len(feature)
+    inner = np.flatnonzero(feature >= 0)
+    if np.any(feature >= n_features) or np.any(feature < -1):
+        raise InputError(f"{owner}: a node asks for a column outside of the {n_features}.")
+    for side in ("left", "right"):
+        child = nodes[side][inner]
+        if np.any(child <= inner) or np.any(child >= n):
+            raise InputError(f"{owner}: {side!r} of a node does not point to a later node.")
 
 
 def sum_of_leaves(nodes: dict, X) -> np.ndarray:

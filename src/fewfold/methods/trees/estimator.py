@@ -7,15 +7,27 @@ from scipy.special import expit, softmax
 
 from fewfold.exceptions import InputError
 from fewfold.methods.candidate import CandidateClassifier, CandidateRegressor
+from fewfold.methods.parameters import one_of
+from fewfold.methods.state import Field, Setting
 from fewfold.methods.trees.arrays import (
     NODE_ARRAYS,
     boosting_nodes,
+    check_nodes,
     forest_nodes,
     sum_of_leaves,
 )
 
 ENSEMBLES = ("extra", "forest", "boosting")
-_ARRAYS = (*(f"{name}_" for name in NODE_ARRAYS), "baseline_")
+_LEARNED = (
+    Field("feature_", "int", ("nodes",), low=-1),
+    Field("threshold_", "float", ("nodes",)),
+    Field("left_", "int", ("nodes",), below="nodes"),
+    Field("right_", "int", ("nodes",), below="nodes"),
+    Field("value_", "float", ("nodes", "outputs")),
+    Field("roots_", "int", ("trees",), below="nodes"),
+    Field("baseline_", "float", (1, "outputs")),
+    Setting("ensemble_", one_of(*ENSEMBLES)),
+)
 # Boosting: few, small trees. With 30 to 300 labels the defaults of scikit-learn (100 trees of 31
 # leaves with 20 rows each) cannot split at all, or fit the labels by heart.
 _BOOSTING = {"learning_rate": 0.1, "max_leaf_nodes": 8, "l2_regularization": 1.0}
@@ -43,8 +55,7 @@ def make_ensemble(ensemble: str, task: str, n_trees: int, n_labeled: int, seed):
 class _Ensemble:
     """Flattening a fitted ensemble, and its raw answer."""
 
-    _arrays = _ARRAYS
-    _notes = ("ensemble_",)
+    _learned = _LEARNED
 
     def _grow(self, X, y, task):
         model = make_ensemble(self.ensemble, task, self.n_trees, len(X), self.random_state)
@@ -59,8 +70,17 @@ class _Ensemble:
         for name in NODE_ARRAYS:
             setattr(self, f"{name}_", nodes[name])
 
+    def _nodes(self):
+        return {name: getattr(self, f"{name}_") for name in NODE_ARRAYS}
+
+    def _check_outputs(self, allowed):
+        owner, found = type(self).__name__, self.value_.shape[1]
+        if found not in allowed or not len(self.roots_):
+            raise InputError(f"{owner}: {len(self.roots_)} trees with {found} values per leaf.")
+        check_nodes(owner, self._nodes(), self.n_features_in_)
+
     def _raw(self, X):
-        nodes = {name: getattr(self, f"{name}_") for name in NODE_ARRAYS}
+        nodes = self._nodes()
         if self.ensemble_ == "boosting":
             return sum_of_leaves(nodes, X) + self.baseline_
         # Forests compare numbers in single precision.
@@ -104,7 +124,13 @@ class TreesClassifier(_Ensemble, CandidateClassifier):
     def _learn(self, X, shared, rows, codes):
         self._grow(X[rows], codes, "classification")
 
-    def _decide(self, X, shared, rows):
+    def _check(self):
+        p = len(self.present_)
+        self._check_outputs((1,) if self.ensemble_ == "boosting" and p == 2 else (p,))
+        if self.ensemble_ != "boosting" and (self.value_.min() < 0 or self.value_.max() > 1 + 1e-9):
+            raise InputError(f"{type(self).__name__}: 'value_' holds shares outside of 0 to 1.")
+
+    def _proba(self, X, shared, rows):
         scores = self._raw(X if rows is None else X[rows])
         if self.ensemble_ != "boosting":
             return scores
@@ -125,5 +151,8 @@ class TreesRegressor(_Ensemble, CandidateRegressor):
     def _learn(self, X, y):
         self._grow(X, y, "regression")
 
-    def _decide(self, X):
+    def _check(self):
+        self._check_outputs((1,))
+
+    def _values(self, X):
         return self._raw(X)[:, 0]

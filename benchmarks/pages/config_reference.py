@@ -1,6 +1,6 @@
 """The config reference, written from the schema so that it cannot fall behind it.
 
-``python -m fewfold.config.reference`` prints docs/config.md.
+``python benchmarks/pages/config_reference.py`` prints docs/config.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fewfold.config.schema import read_schema
 
 HEAD = """# Config reference
 
-Written by `python -m fewfold.config.reference > docs/config.md` from
+Written by `python benchmarks/pages/config_reference.py > docs/config.md` from
 `workflow/schemas/config.schema.yaml` and the records of the methods; a test keeps them equal.
 Defaults are in `config/config.yaml`, which a config of your own needs only to differ from:
 mappings merge, lists replace. Unknown keys, names that do not exist and chains that do not fit
@@ -94,6 +94,4 @@ def main(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    from fewfold.system.location import project_root
-
-    main(project_root())
+    main(Path(__file__).resolve().parents[2])

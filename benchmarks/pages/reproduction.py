@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+import reproduction_tables as tables
+from reproduction_figures import draw_all
 
-from fewfold.reproduce import tables
 from fewfold.reproduce.compare import compare, count, judge_claims
-from fewfold.reproduce.figures import draw_all
 from fewfold.reproduce.measured import read_measured
 from fewfold.reproduce.published import (
     KEYS,
@@ -198,3 +198,7 @@ def main(folder: Path) -> None:
     for name, text in write_page(load()).items():
         with atomic_path(folder / name) as part:
             Path(part).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(__file__).resolve().parents[2] / "docs")

@@ -1,0 +1,14 @@
+"""Stage prepare_candidates: what labeling needs and no label changes, computed once."""
+
+from fewfold.labeling.prepared import write_prepared
+from fewfold.pipeline.stages import stage_log
+
+
+def main(features, graph_files, prepared, **settings):
+    write_prepared(prepared, features, graph_files, **settings)
+
+
+if "snakemake" in globals():
+    sm = snakemake  # noqa: F821
+    with stage_log(sm.log[0]):
+        main(sm.input.features, sm.params.files, sm.output.prepared, **sm.params.settings)

@@ -1,0 +1,126 @@
+"""Numbers as people write them: decimal comma, thousands, currency, percent, units.
+
+A style is a plain dict, part of a column's plan: ``decimal`` and ``thousands`` (one of them may be
+a comma), and the words that stand before and after the numbers of the whole column.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+SPACES = " \u00a0\u202f'\u2019"  # between thousands, whatever the decimal sign
+_MONEY = r"(?:US\$|A\$|C\$|[€$£¥₹₩₺₽฿]|USD|EUR|GBP|CHF|JPY|AUD|CAD|INR|CNY|SEK|NOK|DKK|PLN)"
+_UNIT = r"(?:%|‰|°[CFK]?|" + _MONEY + r"|[^\W\d_]{1,6}[²³]?(?:/[^\W\d_]{1,4}[²³]?)?)"
+_NUMBER = r"[+\-−]?(?:\d[\d.,'\u2019 \u00a0\u202f]*\d|\d|[.,]\d+)[.,]?(?:[eE][+-]?\d{1,3})?"
+_CELL = re.compile(rf"\s*(?P<before>{_MONEY})?\s*(?P<number>{_NUMBER})\s*(?P<after>{_UNIT})?\s*")
+MOSTLY = 0.9
+_FIRST = 50  # different cells after which most columns of words are known as such
+
+
+def find_style(cells: list[str], decimal: str | None = None) -> dict | None:
+    """Return the style in which a column's numbers are written, None if they are no numbers.
+
+    Parameters
+    ----------
+    cells : list of str
+        Cells that are not empty.
+    decimal : {".", ","}, optional
+        Given by the user; otherwise found from all cells together.
+
+    Examples
+    --------
+    >>> find_style(["1.234,50 €", "7,25 €"])
+    {'decimal': ',', 'thousands': '.', 'before': '', 'after': '€'}
+    >>> find_style(["ash", "oak"]) is None
+    True
+    """
+    different = list(dict.fromkeys(cells))
+    for some in (different[:_FIRST], different):
+        found = [m for cell in some if (m := _CELL.fullmatch(cell))]
+        if len(found) < MOSTLY * len(some):
+            return None
+    before = {m["before"] for m in found if m["before"]}
+    after = {m["after"] for m in found if m["after"]}
+    if len(before) > 1 or len(after) > 1:
+        return None  # units that differ cannot be stripped
+    numbers = [m["number"] for m in found]
+    style = _separators(numbers, decimal)
+    shape = _shape(style)
+    if sum(shape.fullmatch(n) is not None for n in numbers) < MOSTLY * len(different):
+        return None
+    return {**style, "before": next(iter(before), ""), "after": next(iter(after), "")}
+
+
+def _separators(numbers, decimal):
+    both = [n for n in numbers if "." in n and "," in n]
+    commas = [n for n in numbers if "," in n]
+    if decimal is None:
+        if both:
+            decimal = "," if both[0].rfind(",") > both[0].rfind(".") else "."
+        elif commas:
+            groups = any(n.count(",") > 1 for n in commas) or all(
+                re.fullmatch(r"[+\-−]?[1-9]\d{0,2},\d{3}", n) for n in commas
+            )
+            decimal = "." if groups else ","
+        else:
+            decimal = "," if any(n.count(".") > 1 for n in numbers) else "."
+    other = "." if decimal == "," else ","
+    return {"decimal": decimal, "thousands": other if any(other in n for n in numbers) else ""}
+
+
+def _shape(style):
+    between = f"[{re.escape(style['thousands'])}{SPACES}]"
+    point = re.escape(style["decimal"])
+    whole = rf"(?:\d{{1,3}}(?:{between}\d{{3}})+|\d*)"
+    return re.compile(rf"[+\-−]?{whole}(?:{point}\d*)?(?:[eE][+-]?\d{{1,3}})?")
+
+
+def read_written(text: np.ndarray, style: dict) -> np.ndarray:
+    """Read cells in a style; NaN for empty ones and for those that do not fit.
+
+    Examples
+    --------
+    >>> style = {"decimal": ",", "thousands": ".", "before": "", "after": "kg"}
+    >>> read_written(np.array(["1.500,5 kg", "", "light"], dtype=object), style).tolist()
+    [1500.5, nan, nan]
+    """
+    shape = _shape(style)
+    remove = str.maketrans("", "", style["thousands"] + SPACES)
+    known: dict[str, float] = {}
+
+    def number(cell):
+        found = _CELL.fullmatch(cell)
+        if not found or (found["before"] or "") not in ("", style["before"]):
+            return np.nan
+        if (found["after"] or "") not in ("", style["after"]):
+            return np.nan
+        if not shape.fullmatch(found["number"]):
+            return np.nan
+        plain = found["number"].translate(remove).replace(style["decimal"], ".")
+        try:
+            return float(plain.replace("−", "-"))
+        except ValueError:
+            return np.nan
+
+    out = np.full(len(text), np.nan)
+    for i, cell in enumerate(text.tolist()):
+        if cell:
+            if cell not in known:
+                known[cell] = number(cell)
+            out[i] = known[cell]
+    return out
+
+
+def style_words(style: dict) -> str:
+    """Say in words what was read: "decimal comma, without '€'"."""
+    words = []
+    if style["decimal"] == ",":
+        words.append("decimal comma")
+    if style["thousands"]:
+        words.append(f"{style['thousands']!r} between thousands")
+    units = [repr(style[key]) for key in ("before", "after") if style[key]]
+    if units:
+        words.append(f"without {' and '.join(units)}")
+    return ", ".join(words) or "as text"

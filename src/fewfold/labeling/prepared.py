@@ -1,0 +1,127 @@
+"""What labeling computes once without labels: graphs, what candidates prepare, the map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph
+from fewfold.graph.neighbors import Neighbors
+from fewfold.labeling.examining import Task, prepare
+from fewfold.labeling.first_weights import explained_by_neighbors
+from fewfold.methods.members import named_members
+from fewfold.pipeline.artifacts import read, writing
+from fewfold.pipeline.graph_files import read_graph
+from fewfold.pipeline.stage_files import read_features
+
+STAGE = "prepare_candidates"
+_GRAPH_ARRAYS = ("W", "indices", "distances", "scales", "component", "isolated")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Graphs by name, arrays by member, some rows in the plane, and how alike neighbors are."""
+
+    graphs: dict
+    shared: dict
+    shown: np.ndarray
+    positions: np.ndarray
+    explained: float | None
+
+
+def write_prepared(path, features, graph_files: dict, *, members, task, graphs: dict, seed: int):
+    """Compute and write what needs no label.
+
+    Parameters
+    ----------
+    path, features : path-like
+    graph_files : dict of name to path
+        Graphs that rules of their own built, because there are many rows.
+    members : list of str
+    task : str
+    graphs : dict of name to settings
+        Of the graphs that are built here.
+    seed : int
+    """
+    from fewfold.report.map_positions import map_rows
+
+    data = read_features(features)
+    found = {name: read_graph(file) for name, file in graph_files.items()}
+    for name, settings in graphs.items():
+        chosen = GraphSettings.from_dict(settings).for_images(data.image_shape)
+        found[name] = build_graph(data.X, chosen)
+    none = np.full(data.X.shape[0], np.nan)
+    setting = Task(data.X, none, task, seed=seed, graphs=found, image_shape=data.image_shape)
+    shown, positions = map_rows(data.X, n_shown=1000, random_state=seed)
+    with writing(path, STAGE, seed=seed, inputs=[features, *graph_files.values()]) as out:
+        for name in graphs:
+            _add_graph(out, name, found[name])
+        shares = [m for m in named_members(task, members) if m.prepares(task)]
+        names = {}
+        for number, member in enumerate(shares):
+            arrays = prepare(member, setting)
+            names[member.name] = [number, sorted(arrays)]
+            for key, value in arrays.items():
+                out.add(f"shared{number}.{key}", np.asarray(value))
+        out.note("shared", names)
+        out.note("graphs", sorted(graphs))
+        is_sparse = hasattr(data.X, "tocsr")
+        out.note("explained", None if is_sparse else explained_by_neighbors(data.X, seed=seed))
+        out.add("shown", shown)
+        out.add("positions", positions)
+
+
+def _add_graph(out, name, graph):
+    for key in ("W", "scales", "component", "isolated"):
+        out.add(f"{name}.{key}", getattr(graph, key))
+    out.add(f"{name}.indices", graph.neighbors.indices)
+    out.add(f"{name}.distances", graph.neighbors.distances)
+    out.note(
+        f"graph {name}",
+        {
+            "settings": graph.settings.to_dict(),
+            "bandwidth": float(graph.bandwidth),
+            "n_components": int(graph.n_components),
+            "recall": graph.neighbors.recall,
+        },
+    )
+
+
+def read_prepared(path, graph_files: dict, n_rows: int) -> Prepared:
+    """Read what `write_prepared` wrote, and the graphs of other rules."""
+    graphs = {name: read_graph(file) for name, file in graph_files.items()}
+    with read(path, STAGE) as file:
+        for name in file.note("graphs"):
+            graphs[name] = _read_graph(file, name)
+        shared = {
+            member: {key: file[f"shared{number}.{key}"] for key in keys}
+            for member, (number, keys) in file.note("shared").items()
+        }
+        shown, positions = file["shown"], file["positions"]
+        explained = file.note("explained")
+        file.check_rows("shown", shown, n_rows)
+        for name, graph in graphs.items():
+            if graph.W.shape[0] != n_rows:
+                file.fail(f"holds a graph {name!r} of {graph.W.shape[0]} rows, not {n_rows}")
+    return Prepared(graphs, shared, shown, positions, explained)
+
+
+def _read_graph(file, name):
+    arrays = {key: file[f"{name}.{key}"] for key in _GRAPH_ARRAYS}
+    notes, n = file.note(f"graph {name}"), len(arrays["scales"])
+    fits = arrays["W"].shape == (n, n) and arrays["indices"].shape == arrays["distances"].shape
+    if not fits or len(arrays["component"]) != n or len(arrays["indices"]) != n:
+        file.fail(f"holds a graph {name!r} whose arrays do not belong together")
+    for key in ("indices", "isolated", "component"):
+        file.check_rows(f"{name}.{key}", arrays[key], n)
+    return NeighborGraph(
+        W=arrays["W"],
+        neighbors=Neighbors(arrays["indices"], arrays["distances"], notes["recall"]),
+        settings=GraphSettings.from_dict(notes["settings"]),
+        scales=arrays["scales"],
+        bandwidth=notes["bandwidth"],
+        n_components=notes["n_components"],
+        component=arrays["component"],
+        isolated=arrays["isolated"],
+    )

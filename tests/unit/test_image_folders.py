@@ -1,0 +1,87 @@
+"""Folders of images: subfolders as classes, tables of labels, small and large images."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from fewfold.datasets.table.image_folders import N_HOG, gradient_histograms, read_images
+from fewfold.exceptions import InputError
+from fewfold.labeling.intake import read_input
+
+
+def save(path, side, bright, mode="L"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.full((side, side), bright, np.uint8)
+    Image.fromarray(pixels).convert(mode).save(path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for i in range(6):
+        for name, bright in (("cat", 30), ("dog", 200)):
+            save(tmp_path / f"pets/{name}/{i}.png", 12, bright + i)
+    for i in range(3):
+        save(tmp_path / f"pets/unlabelled/{i}.jpg", 12, 100)
+        save(tmp_path / f"pets/new{i}.png", 12, 100)
+    save(tmp_path / "pets/.thumbnails/0.png", 12, 100)
+    (tmp_path / "pets/notes.txt").write_text("not an image")
+    return tmp_path / "pets"
+
+
+def test_subfolders_are_classes(folder):
+    found = read_input(folder)
+    assert found.classes == ["cat", "dog"] and found.image_shape == (12, 12)
+    assert found.X.shape == (18, 144) and len(found.labelled) == 12
+    assert found.ids[0] == "cat/0.png" and found.id_name == "file"
+    assert np.allclose(found.X[0], 30 / 255)
+    assert found.sentences[0] == "18 images, used as 12 x 12 grey pixels."
+
+
+def test_large_images_are_described_by_gradients(folder):
+    save(folder / "cat/large.png", 100, 9)
+    found = read_input(folder)
+    assert found.image_shape is None and found.X.shape == (19, N_HOG)
+    assert "gradients (HOG)" in found.sentences[0]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_table_of_labels(folder, inside):
+    table = folder / "metadata.csv" if inside else folder.parent / "mine.csv"
+    names = ["new0.png", "new1.png", "cat/0.png", "dog/0.png"]
+    pd.DataFrame({"file_name": names, "kind": ["a", "b", "a", ""]}).to_csv(table, index=False)
+    found = read_input(folder, **({} if inside else {"labels": table}))
+    assert found.classes == ["a", "b"] and len(found.labelled) == 3
+    assert [found.ids[i] for i in found.labelled] == ["cat/0.png", "new0.png", "new1.png"]
+    pd.DataFrame({"file_name": ["gone.png"], "kind": ["a"]}).to_csv(table, index=False)
+    with pytest.raises(InputError, match="not in the folder, such as 'gone.png'"):
+        read_input(folder, **({} if inside else {"labels": table}))
+
+
+def test_folders_that_cannot_be_used(tmp_path, folder):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no images"):
+        read_input(tmp_path / "empty")
+    with pytest.raises(InputError, match="no image has a label.*--labels"):
+        read_input(folder / "cat")
+    (folder / "cat/0.png").write_bytes(b"\x89PNG broken")
+    with pytest.raises(InputError, match="0.png: not a readable image"):
+        read_input(folder)
+
+
+def test_transparent_and_color_images(tmp_path):
+    save(tmp_path / "a.png", 10, 50, "RGB")
+    clear = Image.new("RGBA", (10, 10), (0, 0, 0, 0))
+    clear.save(tmp_path / "b.png")
+    X, shape = read_images(tmp_path, [tmp_path / "a.png", tmp_path / "b.png"])
+    assert shape == (10, 10) and np.allclose(X[0], 50 / 255) and np.allclose(X[1], 1)
+
+
+def test_gradient_histograms_know_directions_and_not_contrast():
+    ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
+    across, down = gradient_histograms(ramp), gradient_histograms(ramp.T)
+    assert across.reshape(64, 9).sum(axis=0).argmax() == 0
+    assert down.reshape(64, 9).sum(axis=0).argmax() == 4  # 90 of 180 degrees
+    rng = np.random.default_rng(0)
+    texture = rng.random((64, 64))
+    assert np.allclose(gradient_histograms(texture), gradient_histograms(0.5 * texture), rtol=0.01)
