@@ -23,7 +23,7 @@ import yaml
 
 from fewfold.pipeline.layout import cost_files
 
-HELIX = {"source": "surface_helix", "options": {"n_samples": 40_000}, "labels": [80]}
+HELIX = {"source": "surface_helix", "options": {"n_samples": 120_000}, "labels": [80]}
 MNIST = {
     "source": "mnist",
     "options": {"n_samples": 30_000},
@@ -33,7 +33,7 @@ MNIST = {
     "labels": [100],
 }
 SMALL = {**MNIST, "options": {"n_samples": 4000}}
-USPS = {"source": "usps", "options": {"n_samples": 3000, "part": "train"}, "labels": [100]}
+USPS = {"source": "usps", "options": {"n_samples": 3000, "part": "train"}, "labels": [500]}
 
 
 class Case(NamedTuple):
@@ -56,7 +56,11 @@ CASES = {
     "multimanifold": Case(HELIX, {"learner": "multimanifold"}, "base", "logistic"),
     "invariance": Case(
         USPS,
-        {"learner": "invariant_svm", "transform": {"name": "translation", "reach": 1}},
+        {
+            "learner": "invariant_svm",
+            "kernel": "invariant",
+            "transform": {"name": "translation", "reach": 1},
+        },
         "C",
         10.0,
     ),
