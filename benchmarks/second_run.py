@@ -43,6 +43,7 @@ class Case(NamedTuple):
     entry: dict
     setting: str
     changed: object
+    trials: int = 2
 
 
 CASES = {
@@ -53,7 +54,7 @@ CASES = {
         MNIST, {"learner": "eigenbasis", "manifold": "basis", "n_vectors": 50}, "ridge", 0.1
     ),
     "mbed": Case(SMALL, {"learner": "mbed", "n_steps": 80}, "boundary_weight", 2.0),
-    "multimanifold": Case(HELIX, {"learner": "multimanifold"}, "base", "logistic"),
+    "multimanifold": Case(HELIX, {"learner": "multimanifold"}, "base", "logistic", 10),
     "invariance": Case(
         USPS,
         {
@@ -63,16 +64,17 @@ CASES = {
         },
         "C",
         10.0,
+        5,
     ),
     "diffusion": Case(MNIST, {"learner": "diffusion", "graph": "euclidean"}, "method", "spreading"),
 }
 
 
-def run(folder: Path, method: str, entry: dict, dataset: dict, cores: int) -> tuple:
+def run(folder: Path, method: str, entry: dict, case: Case, cores: int) -> tuple:
     """Run a config; return the jobs that ran with their CPU seconds, and those of all processes."""
     config = {
-        "run": {"datasets": ["data"], "methods": [method], "trials": 2},
-        "datasets": {"data": dataset},
+        "run": {"datasets": ["data"], "methods": [method], "trials": case.trials},
+        "datasets": {"data": case.dataset},
         "methods": {method: entry},
     }
     path = folder / "config.yaml"
@@ -97,13 +99,14 @@ def measure(name: str, cores: int) -> dict:
     """Run a method twice, with one setting of its learner changed in between."""
     case = CASES[name]
     with tempfile.TemporaryDirectory() as folder:
-        first = run(Path(folder), name, case.entry, case.dataset, cores)
+        first = run(Path(folder), name, case.entry, case, cores)
         entry = {**copy.deepcopy(case.entry), case.setting: case.changed}
-        second = run(Path(folder), name, entry, case.dataset, cores)
+        second = run(Path(folder), name, entry, case, cores)
     cpu = [sum(jobs.values()) for jobs, _ in (first, second)]
     return {
         "method": name,
-        "data": f"{case.dataset['source']}, {case.dataset['options']['n_samples']} rows",
+        "data": f"{case.dataset['source']}, {case.dataset['options']['n_samples']} rows, "
+        f"{case.dataset['labels'][0]} labels, {case.trials} draws",
         "changed": f"{case.setting}: {case.changed}",
         "first, CPU s": f"{cpu[0]:.1f}",
         "second, CPU s": f"{cpu[1]:.1f}",
