@@ -169,6 +169,16 @@ def label(
     labels: Annotated[
         Path | None, typer.Option(help="A second file with one label per row, for arrays.")
     ] = None,
+    annotators: Annotated[
+        list[str] | None,
+        typer.Option(help="A column with one person's labels, instead of --target."),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Write it too: probabilities, label-studio, prodigy, argilla, embedding-atlas."
+        ),
+    ] = None,
     use: Annotated[
         str | None, typer.Option(help="The features: an array's name; for h5ad obsm:X_pca, ...")
     ] = None,
@@ -242,6 +252,8 @@ def label(
         file,
         target,
         labels=labels,
+        annotators=annotators or (),
+        also=also or (),
         x=use,
         out=out,
         task=task,

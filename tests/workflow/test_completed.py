@@ -1,12 +1,15 @@
 """From a data frame, standard input or a packed table to labels, and the user's table filled in."""
 
 import gzip
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fewfold import label
+from fewfold.labeling.exports import EXPORTS
+from fewfold.labeling.intake import read_input
 
 
 def trees(n=40):
@@ -21,7 +24,8 @@ def trees(n=40):
 def test_a_data_frame(tmp_path):
     kinds, frame = trees()
     frame["width"] = frame["width"].str.replace(",", ".").astype(float)
-    found = label(frame, target="species", out=tmp_path / "out", methods=["knn"])
+    also = list(EXPORTS)
+    found = label(frame, target="species", out=tmp_path / "out", methods=["diffusion"], also=also)
     assert found.labels.tolist() == kinds.tolist()
     assert "rows labelled from 20 labels" in found.report() and found.model.exists()
     new = found.predict(pd.DataFrame({"width": [0.0, 6.0], "code": "NA"}))
@@ -29,8 +33,27 @@ def test_a_data_frame(tmp_path):
     whole = pd.read_parquet(tmp_path / "out/completed.parquet")
     assert whole["species"].tolist() == kinds.tolist()
     assert whole["width"].tolist() == frame["width"].tolist()
-    again = label(frame, target="species", out=tmp_path / "out", methods=["knn"])
+    check_exports(tmp_path / "out", frame, kinds)
+    again = label(frame, target="species", out=tmp_path / "out", methods=["diffusion"])
     assert again.table.equals(found.table)
+
+
+def check_exports(folder, frame, kinds):
+    """Every export holds the rows, and those of tools are read again with the given labels."""
+    sure = pd.read_csv(folder / "probabilities.csv")
+    assert sure.filter(like="p(").idxmax(axis=1).str[2:-1].tolist() == kinds.tolist()
+    assert np.allclose(sure.filter(like="p(").sum(axis=1), 1, atol=1e-3)
+    tasks = json.loads((folder / "label-studio.json").read_text())
+    assert tasks[1]["data"] == {"width": frame["width"][1], "code": "NA"}
+    said = tasks[1]["predictions"][0]
+    assert said["result"][0]["value"] == {"choices": ["ash"]} and 0 < said["score"] <= 1
+    for name in ("label-studio.json", "prodigy.jsonl", "argilla.jsonl"):
+        found = read_input(folder / name, "label", images=False)
+        given = [found.classes[c] if c >= 0 else "" for c in found.y]
+        assert given == frame["species"].tolist(), name
+    atlas = pd.read_parquet(folder / "embedding-atlas.parquet")
+    assert {"x", "y", "neighbors", "label", "confidence", "width"} <= set(atlas)
+    assert atlas["neighbors"][0].keys() == {"ids", "distances"} and len(atlas) == len(frame)
 
 
 def test_a_packed_table_is_given_back_as_it_was(tmp_path):

@@ -7,6 +7,7 @@ import zipfile
 from functools import lru_cache
 from pathlib import Path
 
+from fewfold.datasets.annotations import from_tool
 from fewfold.datasets.damage import sound
 from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
 from fewfold.exceptions import InputError
@@ -16,6 +17,7 @@ EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 FEATHER_SUFFIXES = (".feather", ".arrow")
 RECORD_SUFFIXES = (*EXCEL_SUFFIXES, *JSON_SUFFIXES, *FEATHER_SUFFIXES)
+NOTES = "fewfold notes"  # what to say about a frame, in its attributes
 _OBJECTS = 20  # a record as Python's objects takes about this many times its text
 
 
@@ -126,8 +128,12 @@ def _frame(file, found, pd):
             found = found[records[0]]
     if isinstance(found, list) and found and all(isinstance(item, dict) for item in found):
         with sound(file, "a list of records"):
-            flat = [_flat(item) for item in found]
-            return pd.DataFrame(flat)
+            notes = []
+            if (export := from_tool(found)) is not None:
+                found, notes = export
+            frame = pd.DataFrame([_flat(item) for item in found])
+            frame.attrs[NOTES] = notes
+            return frame
     if isinstance(found, dict) and found and all(isinstance(v, list) for v in found.values()):
         with sound(file, "columns of one length", "Give each column as many values."):
             return pd.DataFrame(found)

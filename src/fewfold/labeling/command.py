@@ -10,6 +10,7 @@ import pandas as pd
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
 from fewfold.labeling.completed import Completed
+from fewfold.labeling.exports import extra_files
 from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.priors import class_shares, parse_priors
@@ -26,6 +27,8 @@ def label(
     target=None,
     *,
     labels=None,
+    annotators=(),
+    also=(),
     x=None,
     out=None,
     task="auto",
@@ -64,6 +67,10 @@ def label(
         The label column (for arrays, by default ``y``); not needed with ``classes``.
     labels : path-like, optional
         A second file with one label per row, instead of ``target``.
+    annotators : sequence of str
+        Columns with several people's labels, instead of ``target``.
+    also : sequence of str
+        Further files to write, see `fewfold.labeling.exports.EXPORTS`.
     x : str, optional
         The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
     out : path-like, optional
@@ -113,23 +120,23 @@ def label(
     check_folder(folder, path)
     check_run_directory(folder)
     intake = read_input(
-        path, target, labels=labels, x=x, task=task, ids=ids, drop=drop, features=features,
-        expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled, decimal=decimal,
-        delimiter=delimiter, encoding=encoding, scale=scale, image_shape=image_shape,
-        images=images, n_clusters=classes, keep_spellings=keep_spellings,
+        path, target, labels=labels, annotators=annotators, x=x, task=task, ids=ids, drop=drop,
+        features=features, expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled,
+        decimal=decimal, delimiter=delimiter, encoding=encoding, scale=scale,
+        image_shape=image_shape, images=images, n_clusters=classes, keep_spellings=keep_spellings,
     )  # fmt: skip
     if isinstance(priors, str):
         priors = parse_priors(priors)
     if intake.task == "classification" and priors is not None:
         class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
-    completed = Completed(path, target, delimiter, encoding)
+    extras = extra_files(Completed(path, target, delimiter, encoding), also, intake.task)
     echo(f"{path.name}:")
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     name = workspace.NAME
     # One lock around all three: another run in this folder would change what this one reads.
     with only_run(run_directory(folder)) as stale:
-        check_published(folder, name, completed)
+        check_published(folder, name, extras)
         answer = {
             "classes": classes,
             "abstain": abstain,
@@ -139,7 +146,7 @@ def label(
         }
         prepare(folder, path, target, intake, methods, answer, seed, echo)
         run(folder, name, stale, cores=cores, profile=profile, echo=echo)
-        return publish(folder, name, echo, completed)
+        return publish(folder, name, echo, extras)
 
 
 def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:

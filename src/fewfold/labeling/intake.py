@@ -98,7 +98,8 @@ def read_input(
     check_memory(file)
     check_rows(file)
     with_labels = n_clusters is None
-    if with_labels and target is None and options.get("labels") is None and not is_folder:
+    elsewhere = options.get("labels") is not None or options.get("annotators") or is_folder
+    if with_labels and target is None and not elsewhere:
         _ask_for_target(file)
     chosen = {"scale": "auto", "images": True, "keep_constant": False, **options}
     request = Request(

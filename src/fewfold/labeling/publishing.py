@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from fewfold.exceptions import InputError
-from fewfold.labeling.completed import Completed
+from fewfold.labeling.exports import Extras
 from fewfold.labeling.given import STORED
 from fewfold.labeling.words import model_words, summary_lines
 from fewfold.labeling.workspace import NAME
@@ -80,7 +80,7 @@ def check_folder(folder: Path, *inputs: Path) -> None:
     refuse_overwriting([folder / name for name in (*OUTPUTS, *OWN_FOLDERS)], given)
 
 
-def check_published(folder: Path, name: str, completed: Completed | None = None) -> None:
+def check_published(folder: Path, name: str, extras: Extras | None = None) -> None:
     """Refuse to replace files that fewfold did not write, or that were edited since.
 
     Raises
@@ -89,8 +89,8 @@ def check_published(folder: Path, name: str, completed: Completed | None = None)
         Naming the file.
     """
     known = published(folder)
-    own = completed.name if completed is not None else None
-    for file in (*OUTPUTS, *([own] if own else [])):
+    further = [] if extras is None else [extra.name for extra in extras.files]
+    for file in (*OUTPUTS, *further):
         path, made = folder / file, _made(folder, name).get(file)
         if not path.exists():
             continue
@@ -126,13 +126,13 @@ def _record(folder, digests):
         part.write_text(json.dumps(digests, indent=1), encoding="utf-8")
 
 
-def publish(folder: Path, name: str, echo, completed: Completed | None = None) -> Labelled:
+def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labelled:
     """Copy the answer to the top of the folder, whole files only, and say what it is."""
     made = _made(folder, name)
-    own = completed.name if completed is not None else None
-    if own is not None:
-        made[own] = folder / "input" / own
-        completed.write(made[own], _read_labels(made["labels.csv"], dtype={"label": str}))
+    summary = json.loads(made["summary.json"].read_text(encoding="utf-8"))
+    if extras is not None:
+        labels = _read_labels(made["labels.csv"], dtype={"label": str})
+        made |= extras.write(folder / "input", labels, summary, folder / "results" / name)
     before, new = published(folder), {file: [content_digest(made[file])] for file in made}
     # Both are known while files are replaced: a run killed on the way must know its own again.
     _record(folder, {file: [*before.get(file, ()), *new[file]] for file in made})
@@ -140,14 +140,13 @@ def publish(folder: Path, name: str, echo, completed: Completed | None = None) -
         with atomic_path(folder / file) as part:
             shutil.copyfile(made[file], part)
     _record(folder, new)
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     for line in summary_lines(summary):
         echo(line)
     for warning in summary["warnings"]:
         echo(f"Warning: {warning['text']}")
     echo(f"Labels: {folder / 'labels.csv'}")
-    if own is not None:
-        echo(f"Your table with all labels: {folder / own}")
+    for extra in () if extras is None else extras.files:
+        echo(f"{extra.words}: {folder / extra.name}")
     echo(f"What to label next: {folder / 'label_next.csv'}")
     echo(f"Model for new rows: {folder / 'model.h5'} ({model_words(summary)})")
     echo(f"Report: {folder / 'report.html'}")

@@ -11,7 +11,7 @@ from fewfold.datasets.table.options import FileContent, FileShape, Request
 from fewfold.datasets.targets import one_per_row, read_labels
 from fewfold.exceptions import InputError
 
-_OF_TABLES = ("ids", "drop", "features", "expand", "keep", "types", "decimal")
+_OF_TABLES = ("ids", "drop", "features", "expand", "keep", "types", "decimal", "annotators")
 
 
 def read_array_file(file: Path, request: Request) -> FileContent:

@@ -22,6 +22,9 @@ class FileOptions:
     labels : str or Path, optional
         A second file with one label per row (NPY, or text with one per line), instead of
         ``target``.
+    annotators : sequence of str
+        Tables: columns with several people's labels, instead of ``target``; joined by
+        `fewfold.datasets.annotators.combine_annotators`.
     task : {'auto', 'classification', 'regression'}
         See `fewfold.datasets.targets.encode_target`.
     x : str, optional
@@ -56,6 +59,7 @@ class FileOptions:
 
     target: str | int | None = None
     labels: str | Path | None = None
+    annotators: Sequence[str] = ()
     task: str = "auto"
     x: str | None = None
     ids: str | None = None

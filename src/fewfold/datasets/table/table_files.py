@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 
 from fewfold.datasets import frames
+from fewfold.datasets.annotators import combine_annotators
 from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
+from fewfold.datasets.record_files import NOTES
 from fewfold.datasets.table.columns import is_number, strict_numbers
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
-from fewfold.datasets.table.marks import column_text
+from fewfold.datasets.table.marks import cell_text, column_text
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.options import FileContent, FileOptions, FileShape, Request
 from fewfold.datasets.table.plan import TablePlan, choose_scaling, keep_pixels, understand_table
@@ -25,6 +27,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
     """Read a table: features by a plan of its columns, labels, names of the rows."""
     options, place = request.options, place_of(file, request)
     frame, plan = _understand(file, request, place)
+    notes = list(frame.attrs.get(NOTES, ()))
     frame = _with_numbers(frame, plan, place)
     shape = None if options.image_shape is None else tuple(options.image_shape)
     if shape is None and options.images:
@@ -33,7 +36,10 @@ def read_table_file(file: Path, request: Request) -> FileContent:
     if shape is not None:
         plan = keep_pixels(plan, frame, shape, place)
     X, names = encode_table(frame, plan.columns, place, request.dtype)
-    labels, where = _labels(file, frame, request) if request.with_labels else (None, str(file))
+    labels, where = None, str(file)
+    if request.with_labels:
+        labels, where, words = _labels(file, frame, request)
+        notes += words
     ids = plan.id_column
     return FileContent(
         X=X,
@@ -44,7 +50,11 @@ def read_table_file(file: Path, request: Request) -> FileContent:
         id_name=ids or "row",
         plan=plan,
         frame=frame,
-        sentences=[*plan.sentences(len(frame)), *_encoding_words(file, options)],
+        sentences=[
+            *plan.sentences(len(frame)),
+            *_encoding_words(file, options),
+            *notes,
+        ],  # fmt: skip
         image_shape=shape,
     )
 
@@ -52,7 +62,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
 def scan_table_file(file: Path, request: Request) -> FileShape:
     """Return what the features' shape will be; the table is read, but not encoded."""
     frame, plan = _understand(file, request, place_of(file, request))
-    labels, where = _labels(file, frame, request)
+    labels, where, _ = _labels(file, frame, request)
     return FileShape((len(frame), plan.n_features), labels, where)
 
 
@@ -86,7 +96,7 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
     _check_special(file, names, request)
     frame = frames.read_frame(
         file,
-        text_columns=[c for c in (options.target, options.ids) if c is not None],
+        text_columns=_special(options),
         only=_needed(names, options),
         all_text=options.decimal == ",",
         **reading,
@@ -96,7 +106,7 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
         options.target,
         place=place,
         ids=options.ids,
-        drop=options.drop,
+        drop=[*options.drop, *options.annotators],
         features=options.features,
         expand=options.expand,
         keep=options.keep,
@@ -121,13 +131,16 @@ def _with_numbers(frame, plan, place):
 
 def _check_special(file, names, request):
     options = request.options
-    if request.with_labels and (options.target is None) == (options.labels is None):
+    given = (options.target is not None, options.labels is not None, bool(options.annotators))
+    if request.with_labels and sum(given) != 1:
         raise InputError(
-            f"{file}: name either the label column (target) or a file of labels (labels); "
-            f"found target={options.target!r}, labels={options.labels!r}. "
+            f"{file}: name either the label column (target) or a file of labels (labels), or the "
+            f"columns of several annotators (annotators); found target={options.target!r}, "
+            f"labels={options.labels!r}, annotators={list(options.annotators)!r}. "
             f"Columns: {frames.some_names(names)}."
         )
-    for column, what in ((options.target, "target column"), (options.ids, "id column")):
+    people = [(column, "annotators' column") for column in options.annotators]
+    for column, what in ((options.target, "target column"), (options.ids, "id column"), *people):
         if column is not None and column not in names:
             raise frames.missing_column(file, column, names, what)
     if len(names) == 1 and options.target is not None:
@@ -137,11 +150,15 @@ def _check_special(file, names, request):
         )
 
 
+def _special(options):
+    return [c for c in (options.target, options.ids, *options.annotators) if c is not None]
+
+
 def _needed(names, options: FileOptions) -> list[str] | None:
     """The columns to read where only some are used; None for all."""
     if options.features is None:
         return None
-    special = [c for c in (options.target, options.ids) if c is not None]
+    special = _special(options)
     wished = {*options.expand, *options.keep, *options.types}
     named = {*options.features, *wished, *options.drop, *special}
     return [n for n in names if n in named] if named <= set(names) else None
@@ -150,9 +167,14 @@ def _needed(names, options: FileOptions) -> list[str] | None:
 def _labels(file, frame, request):
     options = request.options
     if options.labels is not None:
-        return read_labels(options.labels, len(frame)), str(options.labels)
+        return read_labels(options.labels, len(frame)), str(options.labels), []
+    if options.annotators:
+        given = {name: [cell_text(v) for v in frame[name]] for name in options.annotators}
+        found = combine_annotators(given)
+        where = f"{file}, columns {', '.join(map(repr, options.annotators))}"
+        return found.labels, where, found.sentences()
     values = frame[options.target].to_numpy(dtype=object)
-    return values, f"{file}, column {options.target!r}"
+    return values, f"{file}, column {options.target!r}", []
 
 
 def _pixel_columns(plan, frame):

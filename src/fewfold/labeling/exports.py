@@ -1,0 +1,234 @@
+"""The answer in the formats of other tools: Label Studio, Prodigy, Argilla, embedding-atlas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fewfold.datasets import frames
+from fewfold.datasets.table.reading import kind_of
+from fewfold.exceptions import InputError
+from fewfold.labeling.completed import Completed
+from fewfold.pipeline.artifacts import atomic_path, read
+
+VERSION = "fewfold"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What an export is made of.
+
+    Attributes
+    ----------
+    source : Completed
+        The user's file.
+    table : DataFrame
+        labels.csv, labels as text.
+    summary : dict
+    results : Path
+        The folder of the stage files.
+    """
+
+    source: Completed
+    table: pd.DataFrame
+    summary: dict
+    results: Path
+
+    @property
+    def target(self) -> str:
+        """The name of the question."""
+        return self.source.target or "label"
+
+    def records(self) -> list[dict]:
+        """The user's rows without the target, as plain values; of other files their names."""
+        path, id_name = self.source.path, self.table.columns[0]
+        if path.is_dir() or kind_of(path).name != "table":
+            return [{id_name: str(v)} for v in self.table[id_name]]
+        frame = frames.read_frame(
+            path, delimiter=self.source.delimiter, encoding=self.source.encoding
+        )
+        frame = frame.drop(columns=self.source.target, errors="ignore")
+        return json.loads(frame.to_json(orient="records", date_format="iso", force_ascii=False))
+
+    def proba(self) -> np.ndarray:
+        """Probabilities of the classes."""
+        stages = ("cluster_rows", "clusters.h5"), ("label_rows", "answer.h5")
+        stage, name = stages[self.summary["task"] != "clustering"]
+        with read(self.results / name, stage) as file:
+            return file["proba"]
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A further file at the top of the folder: its name, what it is, and how it is written."""
+
+    name: str
+    words: str
+    write: Callable[[Path, Answered], None]
+
+
+@dataclass(frozen=True)
+class Extras:
+    """The user's file, and the further files to write from it."""
+
+    source: Completed
+    files: list
+
+    def write(self, folder: Path, table, summary, results) -> dict:
+        """Write all files into a folder; returns their paths by name."""
+        answered = Answered(self.source, table, summary, results)
+        for file in self.files:
+            file.write(folder / file.name, answered)
+        return {file.name: folder / file.name for file in self.files}
+
+
+def extra_files(completed: Completed, also: Sequence[str], task: str) -> Extras:
+    """Return the files to write besides those of the workflow.
+
+    Parameters
+    ----------
+    completed : Completed
+    also : sequence of str
+        Names of `EXPORTS`.
+    task : str
+        What is predicted; numbers have no probabilities.
+    """
+    unknown = [name for name in also if name not in EXPORTS]
+    if unknown:
+        raise InputError(f"--also {unknown[0]}: not known. Allowed: {', '.join(EXPORTS)}.")
+    if task == "regression" and "probabilities" in also:
+        raise InputError("--also probabilities: the target is a number, which has none.")
+    found = []
+    if completed.name is not None:
+        whole = Extra(
+            completed.name,
+            "Your table with all labels",
+            lambda path, answered: completed.write(path, answered.table),
+        )
+        found.append(whole)
+    return Extras(completed, [*found, *(EXPORTS[name] for name in dict.fromkeys(also))])
+
+
+def _probabilities(path, answered):
+    proba, names = answered.proba(), answered.summary["classes"]
+    table = answered.table[[answered.table.columns[0], "label"]].copy()
+    for j, name in enumerate(names):
+        table[f"p({name})"] = np.round(proba[:, j], 4)
+    with atomic_path(path) as part:
+        table.to_csv(part, index=False)
+
+
+def _rows(answered):
+    """Each row with its label, confidence and whether it was given."""
+    table = answered.table
+    sure = [None if c != c else round(float(c), 4) for c in table["confidence"]]
+    labels = [None if v == "" or v != v else str(v) for v in table["label"]]
+    return zip(answered.records(), labels, sure, table["was_labeled"].astype(bool))
+
+
+def _write_json(path, records, lines):
+    with atomic_path(path) as part:
+        if lines:
+            text = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records)
+        else:
+            text = json.dumps(records, ensure_ascii=False, indent=1)
+        part.write_text(text, encoding="utf-8")
+
+
+def _label_studio(path, answered):
+    tasks = []
+    for data, label, sure, given in _rows(answered):
+        result = [{"from_name": "label", "to_name": "row", "type": "choices",
+                   "value": {"choices": [label]}}]  # fmt: skip
+        task = {"data": data}
+        if label is not None and given:
+            task["annotations"] = [{"result": result}]
+        elif label is not None:
+            method = f"{VERSION} {answered.summary['method']}"
+            task["predictions"] = [{"model_version": method, "score": sure, "result": result}]
+        tasks.append(task)
+    _write_json(path, tasks, lines=False)
+
+
+def _prodigy(path, answered):
+    options = [{"id": c, "text": c} for c in answered.summary["classes"] or ()]
+    records = []
+    for data, label, sure, given in _rows(answered):
+        shown = {k: data[k] for k in ("text", "image", "html") if k in data}
+        text = "; ".join(f"{k}: {v}" for k, v in data.items())
+        record = {**(shown or {"text": text}), "options": options, "accept": [label] * bool(label),
+                  "meta": {**data, "score": sure}}  # fmt: skip
+        records.append({**record, "answer": "accept"} if given else record)
+    _write_json(path, records, lines=True)
+
+
+def _argilla(path, answered):
+    records = []
+    for i, (data, label, sure, given) in enumerate(_rows(answered)):
+        question = answered.target
+        suggested = [{"question_name": question, "value": label, "score": sure, "agent": VERSION}]
+        said = [{"question_name": question, "value": label, "user_id": "given",
+                 "status": "submitted"}]  # fmt: skip
+        records.append(
+            {
+                "id": str(answered.table.iloc[i, 0]),
+                "fields": {k: "" if v is None else str(v) for k, v in data.items()},
+                "suggestions": suggested if label is not None and not given else [],
+                "responses": said if given else [],
+            }
+        )
+    _write_json(path, records, lines=True)
+
+
+def _embedding_atlas(path, answered):
+    """One row per row of the map: x, y, neighbors (ids and distances), label, confidence."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with read(answered.results / "map.h5", "draw_map") as file:
+        shown, places = np.asarray(file["shown"]), np.asarray(file["positions"])
+    frame = pd.DataFrame(answered.records()).iloc[shown].reset_index(drop=True)
+    frame = frame.drop(columns=["x", "y", "neighbors", "label", "confidence"], errors="ignore")
+    table = answered.table.iloc[shown]
+    columns = {
+        "row": pa.array(shown.astype(np.int64)),
+        "x": pa.array(places[:, 0].astype(float)),
+        "y": pa.array(places[:, 1].astype(float)),
+        "label": pa.array([str(v) for v in table["label"]]),
+        "confidence": pa.array(table["confidence"].to_numpy(dtype=float)),
+        "was_labeled": pa.array(table["was_labeled"].to_numpy(dtype=bool)),
+    }
+    graphs = sorted((answered.results / "graphs").glob("*.h5"))
+    if graphs:
+        with read(graphs[0], "build_graph") as file:
+            ids, far = np.asarray(file["indices"])[shown], np.asarray(file["distances"])[shown]
+        kept = np.isin(ids, shown)
+        columns["neighbors"] = pa.array(
+            [
+                {"ids": i[k].tolist(), "distances": d[k].astype(float).tolist()}
+                for i, d, k in zip(ids, far, kept)
+            ]
+        )
+    own = pa.Table.from_pandas(frame, preserve_index=False)
+    for name in own.column_names:
+        columns.setdefault(name, own[name])
+    with atomic_path(path) as part:
+        parquet.write_table(pa.table(columns), part)
+
+
+EXPORTS = {
+    "probabilities": Extra("probabilities.csv", "Probabilities of all classes", _probabilities),
+    "label-studio": Extra("label-studio.json", "Tasks for Label Studio", _label_studio),
+    "prodigy": Extra("prodigy.jsonl", "Tasks for Prodigy", _prodigy),
+    "argilla": Extra("argilla.jsonl", "Records for Argilla", _argilla),
+    "embedding-atlas": Extra(
+        "embedding-atlas.parquet",
+        "For embedding-atlas (--x x --y y --neighbors neighbors)",
+        _embedding_atlas,
+    ),
+}
