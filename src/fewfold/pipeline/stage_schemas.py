@@ -494,7 +494,7 @@ SCHEMAS = {
             "*.distances": array("n", "k", low=0),
             "*.scales": array("n", low=0),
             "*.component": array("n", kinds="iu", low=0),
-            "*.isolated": array("n", kinds="iu", low=0),
+            "*.isolated": array("isolated", kinds="iu", low=0),
         },
         ("shown", "positions"),
         notes={
