@@ -286,12 +286,6 @@ def _compute_tiles(files):
               kernel={"type": kernel}, tile=0, n_tiles=1)  # fmt: skip
 
 
-def _draw(files):
-    stage("draw_splits", files["labels"], Path(files["made"]).with_name("more.h5"),
-          dataset="digits", draw="balanced", labels_per_draw=[6, 12], trials=2,
-          evaluate="unlabeled", protocol="inductive", seed=0)  # fmt: skip
-
-
 def _copy(files):
     stage("make_copies", files["features"], files["splits"],
           Path(files["made"]).with_name("more.h5"), transform=TRANSFORM)  # fmt: skip
@@ -301,7 +295,7 @@ def _copy(files):
 _MORE = {
     "features": _search_and_fit, "graph": _extend_and_fit, "atlas": _encode_again("atlas"),
     "embedding": _encode_again("embedding"), "hellinger": _encode_again("hellinger"),
-    "points": _compute_tiles, "labels": _draw, "splits": _copy,
+    "points": _compute_tiles, "splits": _copy,
 }  # fmt: skip
 _USES = {
     "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
