@@ -4,12 +4,14 @@
     python benchmarks/label.py coverage digits semeion --draws 20 --first 100
     python benchmarks/label.py advice digits --shares 0.02 --draws 8
     python benchmarks/label.py sources semeion --counts 54 100 300 --draws 10 --first 300
+    python benchmarks/label.py cost --sizes 350x7x34 1500x241x100
 
 ``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
 the blanked rows with each method of the default config on the same labels, among them the RBF SVM
-and scikit-learn's LabelSpreading. ``coverage`` repeats choosing and estimating on many draws of
-labels, in this process, with the candidates that take least time. ``sources`` compares ways to
-diffuse labels drawn at random, of which some classes have more than others.
+and scikit-learn's LabelSpreading. ``coverage`` repeats combining and estimating on many draws of
+labels, in this process. ``sources`` compares ways to diffuse labels drawn at random, of which some
+classes have more than others. ``cost`` gives the CPU seconds of the command, by part, and again
+after one more label, on made-up tables of rows x columns x labels.
 """
 
 import argparse
@@ -21,11 +23,10 @@ import numpy as np
 import pandas as pd
 
 from fewfold.datasets import load
-from fewfold.labeling.calibration import calibrate, calibration_error, fit_calibration
-from fewfold.labeling.choosing import Estimate, make_folds
-from fewfold.labeling.results import compare
-from fewfold.labeling.voting import VOTE, combine, held_out_vote
+from fewfold.labeling.calibration import calibration_error
+from fewfold.labeling.words import method_words
 from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.stage_files import read_features
 
 SINGLE = ["knn", "linear_svm", "rbf_svm", "label_spreading", "diffusion", "eigenbasis", "atlas"]
 SLOW = ["mbed", "multimanifold"]
@@ -56,7 +57,8 @@ def run_single(data, y, folder, methods, image_shape, cores):
 
     # The same prepared files and labels; one draw that gives all labels.
     config = yaml.safe_load((folder / "input/config.yaml").read_text())
-    config["run"].update(methods=methods, trials=1, labels=[int((y >= 0).sum())])
+    config["run"].update(methods=methods, trials=1, labels=[int((y >= 0).sum())], draw="given")
+    config.pop("label")
     config["run"]["trials_per_job"] = 1
     for part in ("methods", "graphs", "manifolds"):  # as the default config has them
         config.pop(part, None)
@@ -65,12 +67,12 @@ def run_single(data, y, folder, methods, image_shape, cores):
     config["manifolds"] = {"basis": {"n_vectors": n_vectors}}
     other = folder.parent / f"{folder.name}-single"
     (other / "input").mkdir(parents=True, exist_ok=True)
-    with read(folder / workspace.FEATURES, "fetch_dataset") as file:
-        X, names = file["X"], file.get("feature_names")
+    features = read_features(folder / workspace.FEATURES)
+    X, names = features.X, features.feature_names
     intake = workspace.Intake(
         X, y, "classification", list(data.classes), names, None, "row", image_shape=image_shape
     )
-    workspace.write_inputs(other, intake, None, image_shape, {"warnings": []})
+    workspace.write_inputs(other, intake, {"warnings": []})
     workspace.write_config(other, config)
     targets = [f"results/table/methods/{m}/trials_0_1.h5" for m in methods]
     run_snakemake(directory=other, cores=cores, targets=targets, echo=lambda text: None,
@@ -103,7 +105,7 @@ def report_file(data, y, found, name, share, seed, args):
     hidden = y < 0
     truth = np.array(data.classes, dtype=object)[data.y]
     table = pd.read_csv(found.folder / "labels.csv", dtype={"label": str}, keep_default_na=False)
-    with read(found.folder / "results/table/answer.h5", "label_rows") as file:
+    with read(found.folder / "results/table/label/answer.h5", "label_rows") as file:
         raw = file["proba"].max(axis=1)[hidden]
     wrong = (table["label"].to_numpy() != truth)[hidden]
     sure = table["confidence"].to_numpy(float)[hidden]
@@ -118,7 +120,7 @@ def report_file(data, y, found, name, share, seed, args):
                  f"{'' if inside else ' MISSED'}")  # fmt: skip
     print(
         f"{name}, {100 * share:g} % labelled ({(y >= 0).sum()}), draw {seed}: "
-        f"{found.summary['method']} errs {100 * wrong.mean():.2f} %; {words}; "
+        f"{method_words(found.summary['comparison'])} err {100 * wrong.mean():.2f} %; {words}; "
         f"least sure tenth {100 * wrong[order[:tenth]].mean():.1f} %, "
         f"the rest {100 * wrong[order[tenth:]].mean():.2f} %; "
         f"calibration error {100 * calibration_error(raw, ~wrong):.1f} -> "
@@ -137,92 +139,46 @@ def report_file(data, y, found, name, share, seed, args):
             print(f"    {method:22s} {100 * error:6.2f} %", flush=True)
 
 
-def fast_candidates(X, image_shape=None):
-    """Fit functions of the candidates that need little time, sharing their graphs.
-
-    Images do without `metric_svm`, which takes longest and is not chosen for them.
-    """
-    from functools import partial
-
-    from fewfold.graph.build import build_graph
+def make_task(data, seed=0):
+    """Return rows, graphs and members as the command has them; labels are filled in per draw."""
+    from fewfold.graph.build import GraphSettings, build_graph
     from fewfold.labeling import workspace
-    from fewfold.methods.base import ManifoldModel
-    from fewfold.methods.diffusion.estimator import image_graph_settings
-    from fewfold.methods.eigenbasis.basis import compute_basis
-    from fewfold.pipeline.training import Inputs, fit_draw
+    from fewfold.labeling.examining import Task
+    from fewfold.labeling.first_weights import explained_by_neighbors
+    from fewfold.methods.members import DataShape, members_for
 
-    diffusion, eigenbasis = partial(fit_draw, "diffusion"), partial(fit_draw, "eigenbasis")
-    knn, metric_svm = partial(fit_draw, "knn"), partial(fit_draw, "metric_svm")
-
-    graph = build_graph(X)
-    basis = compute_basis(graph, 200, "random_walk", random_state=0)
-    basis = ManifoldModel(basis, {"n_vectors": 200, "laplacian": "random_walk"})
-    plain, with_graph = Inputs(X=X), Inputs(X=X, graph=graph)
-    with_basis = Inputs(X=X, graph=graph, manifold=basis)
-    near = Inputs(X=X, graph=build_graph(X, n_neighbors=5))
-    poisson, spreading = {"method": "poisson", "sources": "classes"}, workspace.SPREADING
-    # In the command's order: the first of equals is chosen.
-    plain_ones = {
-        "diffusion": (diffusion, with_graph, poisson),
-        "knn": (knn, plain, {"n_neighbors": "cv"}),
-        "metric_svm": (metric_svm, with_graph, {}),
-        "spreading": (diffusion, near, spreading),
-        "eigenbasis": (eigenbasis, with_basis, {"n_vectors": 0.2}),
+    X, shape = np.asarray(data.X, dtype=np.float32), data.image_shape
+    members = members_for(DataShape("classification", len(X), 100, has_images=shape is not None))
+    graphs = {
+        name: build_graph(
+            X,
+            GraphSettings.from_dict(
+                workspace.graph_settings(name, len(X), shape, False)
+            ).for_images(shape),
+        )
+        for name in {m.graph for m in members if m.graph}
     }
-    if image_shape is not None:
-        del plain_ones["metric_svm"]
-        images = Inputs(X=X, graph=build_graph(X, image_graph_settings(image_shape)))
-        return {
-            "image_diffusion": (diffusion, images, poisson),
-            "image_spreading": (diffusion, images, spreading),
-        } | plain_ones
-    return plain_ones
+    task = Task(
+        X, np.full(len(X), -1), "classification", len(data.classes), seed, graphs,
+        image_shape=shape, explained=explained_by_neighbors(X),
+    )  # fmt: skip
+    return task, members
 
 
-def one_draw(candidates, data, y, seed):
-    """Choose, estimate, calibrate and label on one draw; everything as the command does it."""
-    n_classes = len(data.classes)
+def one_draw(task, members, data, y):
+    """Combine, estimate, calibrate and label on one draw; everything as the command does it."""
+    from dataclasses import replace
 
-    def fit(name, labeled):
-        function, inputs, settings = candidates[name]
-        return function(inputs, labeled, y[labeled], n_classes=n_classes, seed=seed,
-                        settings=settings)  # fmt: skip
+    from fewfold.labeling.answering import answer
+    from fewfold.labeling.examining import examine
 
-    folds, rows = make_folds(y, "classification", seed=seed), np.flatnonzero(y >= 0)
-    found = {m: held_out(lambda train, m=m: fit(m, train), folds, rows, y) for m in candidates}
-    entry, voters, calibrations = held_out_vote(found, y, n_classes)
-    if voters:
-        found[VOTE] = entry
-    comparison = compare(found, "classification", folds.n_folds, seed, n_classes)
-    chosen = comparison["chosen"]
-    flat = [
-        np.array([v for one in found[chosen][k] for v in one]) for k in ("confidence", "losses")
-    ]
-    slope, shift = fit_calibration(flat[0], flat[1] == 0)
-    if chosen == VOTE:
-        said = [fit(m, rows) for m in voters]
-        sure = [calibrate(o.proba.max(axis=1), *calibrations[m]) for m, o in zip(voters, said)]
-        proba = combine([o.labels for o in said], sure, n_classes)
-    else:
-        proba = fit(chosen, rows).proba
+    drawn = replace(task, y=y)
+    evidence = [examine(member, drawn) for member in members]
+    _, arrays, notes = answer(members, evidence, drawn, data.classes)
     hidden = y < 0
-    wrong = (proba.argmax(axis=1) != data.y)[hidden]
-    raw = proba.max(axis=1)[hidden]
-    return chosen, Estimate(**comparison["estimate"]), wrong, raw, calibrate(raw, slope, shift)
-
-
-def held_out(fit, folds, rows, y):
-    """What one method says of each labelled row when it is held out."""
-    place = {int(r): i for i, r in enumerate(rows)}
-    found = {k: [[] for _ in rows] for k in ("losses", "labels", "confidence")}
-    for train in folds.splits:
-        said = fit(train)
-        for r in np.setdiff1d(rows, train):
-            i = place[int(r)]
-            found["losses"][i].append(float(said.labels[r] != y[r]))
-            found["labels"][i].append(float(said.labels[r]))
-            found["confidence"][i].append(float(said.proba[r].max()))
-    return {"rows": rows, **found, "seconds": 0.0, "failed": []}
+    wrong = (arrays["label"] != data.y)[hidden]
+    raw = arrays["proba"].max(axis=1)[hidden]
+    return notes["comparison"]["estimate"], wrong, raw, arrays["confidence"][hidden]
 
 
 def coverage(args):
@@ -233,19 +189,18 @@ def coverage(args):
     for name in args.sets:
         options = {"n_samples": args.rows, "part": args.part}
         data = load(name, **{k: v for k, v in options.items() if v})
-        X = np.asarray(data.X, dtype=np.float32)
-        candidates = fast_candidates(X, data.image_shape)
+        task, members = make_task(data)
         for share in args.shares:
             found = [
-                one_draw(candidates, data, blanked(data, share, seed), seed)
+                one_draw(task, members, data, blanked(data, share, seed))
                 for seed in range(args.first, args.first + args.draws)
             ]
             hits, truth, said, width, before, after, least, rest = [], [], [], [], [], [], [], []
-            for _, e, wrong, raw, sure in found:
-                hits.append(e.low <= wrong.mean() <= e.high)
+            for e, wrong, raw, sure in found:
+                hits.append(e["low"] <= wrong.mean() <= e["high"])
                 truth.append(wrong.mean())
-                said.append(e.value)
-                width.append(e.high - e.low)
+                said.append(e["value"])
+                width.append(e["high"] - e["low"])
                 before.append(calibration_error(raw, ~wrong))
                 after.append(calibration_error(sure, ~wrong))
                 order, k = np.argsort(sure, kind="stable"), len(wrong) // 10
@@ -333,10 +288,52 @@ def sources(args):
                 print(f"{name}, graph of {title}, {count} labels: {words}", flush=True)
 
 
+def cost(args):
+    """CPU seconds of the command on made-up tables, by part; again with one more label."""
+    import resource
+    import subprocess
+
+    def spent(*words):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "fewfold.cli", *map(str, words)]
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    for size in args.sizes:
+        n, d, m = map(int, size.split("x"))
+        rng = np.random.default_rng(0)
+        code = np.arange(n) % 3
+        frame = pd.DataFrame(rng.normal(size=(n, d)) + 2 * np.eye(3, d)[code])
+        frame.columns = [f"x{j}" for j in range(d)]
+        order = rng.permutation(n)
+        work = Path(tempfile.mkdtemp(prefix="fewfold-cost-"))
+        for title, count, words in (
+            ("first run", m, ()),
+            ("one more label", m + 1, ()),
+            ("--quick", m, ("--quick", "--out", work / "quick")),
+        ):
+            shown = np.array(["a", "b", "c"], dtype=object)[code]
+            shown[order[count:]] = ""
+            frame.assign(kind=shown).to_csv(work / "t.csv", index=False)
+            total = spent("label", work / "t.csv", "--target", "kind", "--cores", 1, *words)
+            logs = (work / "quick" if words else work / "t-labels") / "logs"
+            parts = {
+                file.name.split(".")[0]: float(file.read_text().split()[4])
+                for file in sorted(logs.rglob("*.cost.tsv"))
+            }
+            if count > m:
+                del parts["prepare_candidates"]  # of the run before
+            listed = ", ".join(f"{name} {seconds:.1f}" for name, seconds in parts.items())
+            rest = total - sum(parts.values())
+            print(f"{size}, {title}: {total:.1f} CPU s ({listed}, the rest {rest:.1f})", flush=True)
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["files", "coverage", "advice", "sources"])
-    parser.add_argument("sets", nargs="+")
+    parser.add_argument("what", choices=["files", "coverage", "advice", "sources", "cost"])
+    parser.add_argument("sets", nargs="*")
+    parser.add_argument("--sizes", nargs="+", default=["350x7x34", "1500x241x100"])
     parser.add_argument("--shares", nargs="+", type=float, default=[0.05])
     parser.add_argument("--counts", nargs="+", type=int, default=[54, 100, 300])
     parser.add_argument("--seeds", type=int, default=1)
@@ -349,7 +346,13 @@ def main(argv):
     parser.add_argument("--slow", action="store_true", help="with --single: the slow ones too")
     parser.add_argument("--work", help="folder for the files; a temporary one by default")
     args = parser.parse_args(argv)
-    what = {"files": files, "coverage": coverage, "advice": advice, "sources": sources}
+    what = {
+        "files": files,
+        "coverage": coverage,
+        "advice": advice,
+        "sources": sources,
+        "cost": cost,
+    }
     what[args.what](args)
 
 

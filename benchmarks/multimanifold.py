@@ -15,11 +15,11 @@ import sys
 import time
 
 import numpy as np
+from fewfold.methods.multimanifold.adapter import make_learner
 from scipy import stats
 from sklearn.base import clone
 
 from fewfold.datasets.synthetic import GENERATORS, generate
-from fewfold.methods.multimanifold.adapter import make_learner
 from fewfold.methods.multimanifold.estimators import MultiManifoldClassifier, MultiManifoldRegressor
 from fewfold.methods.multimanifold.learners import fit_parts, predict_parts
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition

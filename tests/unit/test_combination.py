@@ -28,7 +28,7 @@ def test_combined_answer_is_as_good_as_its_members_and_shares_preparations():
     hidden = np.setdiff1d(np.arange(len(X)), rows)
     errors = [np.mean(e.answer.argmax(axis=1)[hidden] != kind[hidden]) for e in evidence]
     assert np.mean(proba.argmax(axis=1)[hidden] != kind[hidden]) <= np.median(errors)
-    assert stack.log_loss[-1] <= stack.log_loss[:-1].min() + 0.02
+    assert stack.log_loss[-1] <= stack.log_loss[:-1].min() + 0.05
     again, _ = combine(
         members, [examine(m, Task(X, rows, kind[rows], 3)) for m in members], kind[rows]
     )

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from _labelling_material import CLASSES, answered, rows, saved
+from _labelling_material import CLASSES, TABLE, answered, rows, saved
 
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.graph.build import build_graph
@@ -107,8 +107,7 @@ def test_groups_from_eigenvectors(tmp_path):
     path = tmp_path / "model.h5"
     save_model(
         path, combination, members, states, task="clustering", classes=CLASSES, X=X,
-        table_notes={"columns": None, "preparation": None, "feature_names": None, "target": None,
-                     "id_name": "row"},
+        table_notes={**TABLE, "feature_names": None},
     )  # fmt: skip
     said = Model.load(path).predict(X + np.float32(1e-4))
     assert np.mean(said["label"] == arrays["label"]) > 0.95

@@ -15,7 +15,7 @@ rule prepare_candidates:
     conda:
         "../envs/fewfold.yaml"
     resources:
-        **jobs.requests("train_method"),
+        **jobs.requests("prepare_candidates"),
     params:
         files=jobs.label_graphs,
         settings=jobs.preparation_settings,
@@ -37,7 +37,7 @@ rule examine_candidates:
     conda:
         "../envs/fewfold.yaml"
     resources:
-        **jobs.requests("train_method"),
+        **jobs.requests("examine_candidates"),
     params:
         files=jobs.task_files,
         settings=jobs.examination_settings,
@@ -59,7 +59,7 @@ rule label_rows:
     conda:
         "../envs/fewfold.yaml"
     resources:
-        **jobs.requests("train_method"),
+        **jobs.requests("label_rows"),
     params:
         files=jobs.answer_files,
         settings=jobs.answer_settings,

@@ -21,6 +21,10 @@ LIKE = {
     "cosine": "euclidean", "precomputed": "euclidean", "tangent": "deformation",
     "orbit": "deformation",
 }  # fmt: skip
+# A job that fits several methods is taken to cost what the most expensive one does.
+STAGE_LIKE = dict.fromkeys(
+    ("prepare_candidates", "examine_candidates", "label_rows"), "train_method"
+)
 # The section of records whose kinds a stage has.
 SECTION = {"train_method": "methods", "draw_figures": "methods", "fit_manifold": "manifolds",
            "encode_points": "manifolds", "compute_kernel_tile": "kernels"}  # fmt: skip
@@ -100,6 +104,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     >>> large.cpu_s > 1000 * small.cpu_s
     True
     """
+    stage = STAGE_LIKE.get(stage, stage)
     found = known_kind(stage, kind)
     keys = (
         [(stage, found)]

@@ -87,9 +87,6 @@ def default_members(seed: int = 0) -> list[Member]:
     members += _low_density("rbf TSVM", "rbf")
     for priors in ("labels", "equal", None):
         members.append(Member(f"diffusion, {priors or 'free'}", "diffusion", Diffusion(priors)))
-    for priors in ("labels", None):
-        model = Diffusion(priors, "spreading", 5)
-        members.append(Member(f"spreading, {priors or 'free'}", "diffusion", model))
     return members
 
 

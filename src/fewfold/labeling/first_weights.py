@@ -1,12 +1,13 @@
 """Weights of candidates before any label is held out: what the rows alone say.
 
 With few labels the held-out answers say little, so the first weights decide. They follow from
-three things that need no held-out label, each with less effect as labels get more
-(`BELIEF` labels count as much as the rows):
+three things that need no held-out label. The first two fade as labels get more: with m labels
+the labels count ``t = m^2 / (m^2 + BELIEF^2)`` and the rows ``1 - t``:
 
 - graph candidates assume that neighbors are alike. How much of the rows' variation is explained by
-  the mean of their neighbors, as odds, is their first weight (g241c 0.1, digits 3, COIL 16);
-- candidates that learn from labels alone know little from few: ``m / (m + BELIEF)``;
+  the mean of their neighbors, as odds to the power ``1 - t``, is their first weight (the odds are
+  0.1 for g241c, 3 for Digit1, 16 for COIL);
+- candidates that learn from labels alone know little from few: ``t``;
 - a candidate that assumes equal classes is as likely as equal classes are, given the labels'
   counts (`fewfold.labeling.priors.chance_of_equal_classes`).
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-BELIEF = 50.0
+BELIEF = 20.0
 # Trees need no scale, no metric and no smoothness: the safest among those that use labels alone.
 EMPHASIS = {"trees": 10.0}
 GRAPH = ("geodesic", "diffusion", "images", "eigenbasis")
@@ -97,10 +98,10 @@ def first_weights(
     --------
     >>> families, shares = ["trees", "geodesic", "geodesic"], [None, "labels", "equal"]
     >>> first_weights(families, shares, 10, explained=0.8, even=0.9).round(2).tolist()
-    [0.34, 0.07, 0.59]
+    [0.4, 0.06, 0.54]
     """
     emphasis = EMPHASIS if emphasis is None else emphasis
-    rows_count = BELIEF / (n_labels + BELIEF)
+    rows_count = BELIEF**2 / (n_labels**2 + BELIEF**2)
     likely = {"equal": even, "labels": None if even is None else 1 - even}
     within = np.array([likely.get(s) for s in shares], dtype=float)
     within = np.where(np.isnan(within), 1.0, np.maximum(2 * within, _LEAST))

@@ -12,6 +12,7 @@ import numpy as np
 
 from fewfold.datasets import frames
 from fewfold.datasets.table.image_folders import read_image_folder
+from fewfold.datasets.table.messages import listed
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
 from fewfold.datasets.table.plan import TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
@@ -125,7 +126,11 @@ def read_input(
         id_name=content.id_name,
         plan=content.plan,
         frame=content.frame,
-        sentences=[*content.sentences, *_label_sentences(found, target or "label")],
+        sentences=[
+            *content.sentences,
+            *_prepared(preparation),
+            *_label_sentences(found, target or "label"),
+        ],
         image_shape=content.image_shape,
         preparation=preparation,
     )
@@ -141,6 +146,18 @@ def _features(content: FileContent, scale: str):
             return X.astype(np.float32), names, plan
     X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
     return X, content.feature_names, None
+
+
+def _prepared(plan) -> list[str]:
+    """Say what was done with the columns beyond what the reader says."""
+    if plan is None:
+        return []
+    skewed = [c["name"] for c in plan["columns"] if c.get("quantiles")]
+    words = "Columns share a unit and keep their spreads" if plan["unit"] else (
+        "Columns are brought to spread 1")  # fmt: skip
+    if skewed:
+        words += f"; ranks stand for the values of {listed(skewed)}, which are very skewed"
+    return [f"{words} (--scale)."]
 
 
 def _ask_for_target(file: Path) -> None:

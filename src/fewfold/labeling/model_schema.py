@@ -234,10 +234,8 @@ def _member(file, entry, found, pool):
     """Restore a member through its method's own checks; its name is only ever looked up."""
     name = entry["method"]
     if name not in methods():
-        file.fail(
-            f"was made with the method {re.sub(r'[^ -~]', '?', name)[:60]!r}, "
-            "which is not installed"
-        )
+        shown = re.sub(r"[^ -~]", "?", name)[:60]
+        file.fail(f"was made with the method {shown!r}, which is not installed")
     method = methods()[name]
     regression = found["task"] == "regression"
     if (found["task"] if regression else "classification") not in method.tasks:

@@ -207,9 +207,7 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
         warnings=finished.warnings,
         calibration=material.notes["calibration_error"],
         method=method_words(finished.summary["comparison"]),
-        trivial=(
-            trivial_words(finished.summary) if finished.summary["comparison"]["trivial"] else ""
-        ),
+        trivial=trivial_words(finished.summary),
         confusion=confusion_rows(material),
         weights={m["name"]: m["weight"] for m in finished.summary["comparison"]["members"]},
         histogram=page._markup(histogram(material)) if task != "regression" else "",

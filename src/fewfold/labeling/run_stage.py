@@ -1,4 +1,4 @@
-"""Stages of labeling over files: examine some candidates; combine all, label, save the model."""
+"""The stages of labeling over files: examine candidates; combine, label, save the model."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 def method_words(comparison: dict, most: int = 4) -> str:
     """Name the members of the answer, the heaviest first.
 
-    >>> members = [{"name": "knn", "weight": 0.3}, {"name": "trees", "weight": 0.7}]
-    >>> method_words({"members": members})
+    >>> both = [{"name": "knn", "weight": 0.3}, {"name": "trees", "weight": 0.7}]
+    >>> method_words({"members": both})
     'trees (70 %) and knn (30 %)'
     >>> method_words({"members": [{"name": "knn", "weight": 1.0}]})
     'knn'
@@ -84,6 +84,8 @@ def _loss_words(value, task):
 def trivial_words(summary: dict) -> str:
     """Set the trivial answer beside ours, and say where we are not better."""
     trivial = summary["comparison"]["trivial"]
+    if trivial is None:
+        return ""
     value = _loss_words(trivial["value"], summary["task"])
     what = "the mean" if summary["task"] == "regression" else repr(trivial["answer"])
     line = f"Always answering {what} would err by {value}."

@@ -45,8 +45,11 @@ class StageSchema:
     Attributes
     ----------
     arrays : dict of name to Array
-        Of a file's arrays, in the order in which sizes are bound. ``group/*`` and ``*.key`` stand
-        for all arrays in a group, and all whose name ends so; their named sizes are each one's own.
+        Of a file's arrays, in the order in which sizes are bound. ``group/*`` stands for all arrays
+        in a group; their named sizes are each one's own. ``*.key`` stands for all whose name ends
+        so; arrays with the same beginning share their named sizes.
+    together : tuple of tuples of str
+        Of arrays ``*.key`` with the same beginning, all of these keys must be there, or none.
     required : tuple of str
         Arrays that must be there.
     notes : dict of name to Check
@@ -61,6 +64,7 @@ class StageSchema:
     notes: dict[str, Check] = field(default_factory=dict)
     settings: Check = anything
     agree: Callable[[dict, dict, list], Iterator[str | None]] | None = None
+    together: tuple = ()
 
     def array(self, name: str) -> Array | None:
         """Return the declaration of an array; None for one that no reader knows."""
@@ -83,6 +87,7 @@ class StageSchema:
         faults.append(("settings", self.settings(file.settings, sizes)))
         faults += [(n, a.header(*file.header(n), sizes)) for n, a in self.arrays.items()
                    if n in names]  # fmt: skip
+        faults += self._open_groups(file, names)
         faults += [("it:", fault) for fault in self.agree(notes, sizes, names)] if (
             self.agree and not any(fault for _, fault in faults)
         ) else []  # fmt: skip
@@ -90,6 +95,21 @@ class StageSchema:
             if fault is not None:
                 file.fail(f"does not fit: {name} {fault}")
         return sizes
+
+    def _open_groups(self, file, names):
+        """Check the headers of arrays named ``beginning.key``."""
+        groups: dict[str, dict] = {}
+        for beginning, _, key in (name.rpartition(".") for name in names if "." in name):
+            groups.setdefault(beginning, {})[key] = self.arrays.get(f"*.{key}")
+        for beginning, keys in groups.items():
+            sizes: dict = {}
+            for key, spec in keys.items():
+                if spec is not None:
+                    name = f"{beginning}.{key}"
+                    yield name, spec.header(*file.header(name), sizes)
+            for wanted in self.together:
+                if set(wanted) & set(keys) and (missing := sorted(set(wanted) - set(keys))):
+                    yield beginning, f"lacks the arrays {', '.join(missing)}"
 
 
 def _labels_agree(notes, sizes, names):
@@ -164,7 +184,7 @@ _PARTITIONS = {
     "*.cell_part": array("m", kinds="iu", low=0),
     "*.own_part": array("l", kinds="iu", low=0),
     "*.row_part": array("n", kinds="iu", low=0),
-    "*.row_part_new": array("n", kinds="iu", low=0),
+    "*.row_part_new": array("new", kinds="iu", low=0),
     "*.points": array("m", "e"),
     "*.cell_covariances": array("m", "e", "e"),
     "*.W": array("m", "m", low=0, sparse=True),
@@ -404,6 +424,7 @@ SCHEMAS = {
         },
         notes={"kind": text()},
         agree=_manifold_agrees,
+        together=(tuple(key.removeprefix("*.") for key in _COVERS if "*" in key),),
     ),
     "encode_points": StageSchema(
         {
@@ -416,6 +437,10 @@ SCHEMAS = {
             **_PARTITIONS,
         },
         agree=_points_agree,
+        together=(
+            ("bounds", "scores", "kept", "part", "own_part", "row_part", "points", "W", "notes"),
+            ("cell_part", "cell_covariances"),
+        ),
     ),
     "compute_kernel_tile": StageSchema(
         {

@@ -19,8 +19,8 @@ def _both(name, features, family):
     )  # fmt: skip
     yield Candidate(
         _WHY[features], name=f"{name}_equal", family=family,
-        settings={**settings, "priors": "equal"}, prepared_like=name, class_shares="equal",
-        **_LIMITS,
+        settings={**settings, "priors": "equal"}, prepared_like=name,
+        class_shares="equal", **_LIMITS,
     )  # fmt: skip
 
 
