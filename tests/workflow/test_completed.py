@@ -27,7 +27,7 @@ def test_a_data_frame(tmp_path):
     also = list(EXPORTS)
     found = label(frame, target="species", out=tmp_path / "out", methods=["diffusion"], also=also)
     assert found.labels.tolist() == kinds.tolist()
-    assert "rows labelled from 20 labels" in found.report() and found.model.exists()
+    assert "rows labeled from 20 labels" in found.report() and found.model.exists()
     new = found.predict(pd.DataFrame({"width": [0.0, 6.0], "code": "NA"}))
     assert new["label"].tolist() == ["ash", "oak"]
     whole = pd.read_parquet(tmp_path / "out/completed.parquet")

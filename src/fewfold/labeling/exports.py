@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fewfold import __version__
 from fewfold.datasets import frames
 from fewfold.datasets.table.reading import kind_of
 from fewfold.exceptions import InputError
 from fewfold.labeling.completed import Completed
+from fewfold.labeling.prepared import read_prepared
 from fewfold.pipeline.artifacts import atomic_path, read
 
-VERSION = "fewfold"
+VERSION = f"fewfold {__version__}"
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,7 @@ class Answered:
 
     def proba(self) -> np.ndarray:
         """Probabilities of the classes."""
-        stages = ("cluster_rows", "clusters.h5"), ("label_rows", "answer.h5")
-        stage, name = stages[self.summary["task"] != "clustering"]
-        with read(self.results / name, stage) as file:
+        with read(self.results / "label/answer.h5", "label_rows") as file:
             return file["proba"]
 
 
@@ -149,8 +149,7 @@ def _label_studio(path, answered):
         if label is not None and given:
             task["annotations"] = [{"result": result}]
         elif label is not None:
-            method = f"{VERSION} {answered.summary['method']}"
-            task["predictions"] = [{"model_version": method, "score": sure, "result": result}]
+            task["predictions"] = [{"model_version": VERSION, "score": sure, "result": result}]
         tasks.append(task)
     _write_json(path, tasks, lines=False)
 
@@ -190,8 +189,9 @@ def _embedding_atlas(path, answered):
     import pyarrow as pa
     from pyarrow import parquet
 
-    with read(answered.results / "map.h5", "draw_map") as file:
-        shown, places = np.asarray(file["shown"]), np.asarray(file["positions"])
+    files = {path.stem: path for path in sorted((answered.results / "graphs").glob("*.h5"))}
+    prepared = read_prepared(answered.results / "label/prepared.h5", files, len(answered.table))
+    shown, places = prepared.shown, prepared.positions
     frame = pd.DataFrame(answered.records()).iloc[shown].reset_index(drop=True)
     frame = frame.drop(columns=["x", "y", "neighbors", "label", "confidence"], errors="ignore")
     table = answered.table.iloc[shown]
@@ -203,10 +203,9 @@ def _embedding_atlas(path, answered):
         "confidence": pa.array(table["confidence"].to_numpy(dtype=float)),
         "was_labeled": pa.array(table["was_labeled"].to_numpy(dtype=bool)),
     }
-    graphs = sorted((answered.results / "graphs").glob("*.h5"))
-    if graphs:
-        with read(graphs[0], "build_graph") as file:
-            ids, far = np.asarray(file["indices"])[shown], np.asarray(file["distances"])[shown]
+    if prepared.graphs:
+        neighbors = prepared.graphs[min(prepared.graphs)].neighbors
+        ids, far = neighbors.indices[shown], neighbors.distances[shown]
         kept = np.isin(ids, shown)
         columns["neighbors"] = pa.array(
             [
