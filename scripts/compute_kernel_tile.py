@@ -12,7 +12,7 @@ def main(inputs, tile_file, *, kernel, tile, n_tiles):
     data = read_features(inputs["features"])
     stages = load_stages(inputs, data.X.shape[0])
     splits = read_splits(inputs["splits"], data.X.shape[0])
-    stages["budgets"] = [budget for budget in splits.budgets if budget]
+    stages["splits"] = splits
     source = kernels()[kernel["type"]].load()(data, stages, kernel)
     rows = level_rows(source, splits)
     first, last = tile_bounds(len(rows), n_tiles, tile)

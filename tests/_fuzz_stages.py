@@ -148,7 +148,7 @@ def use(kind, path, files):
     """Read a changed file, use it as the next stage does, and assert what must hold."""
     from fewfold.exceptions import FewfoldError
 
-    files = {**files, kind: path}
+    files = {**files, kind: path, "made": path}
     refusal = None
     for run in (_MORE.get(kind), lambda f: _train(kind, f) if kind in USED_BY else
                 _USES[kind](path, f)):  # fmt: skip
@@ -260,7 +260,7 @@ def _use_map(path, files):
 
 
 def _search_and_fit(files):
-    out = Path(files["raw"]).with_name("more.h5")
+    out = Path(files["made"]).with_name("more.h5")
     stage("search_neighbors", files["features"], out, search={"n_neighbors": 5}, tile=0, n_tiles=1)
     stage("extend_graph", files["features"], files["graph"], out,
           graph_settings={"n_neighbors": 5})  # fmt: skip
@@ -268,7 +268,7 @@ def _search_and_fit(files):
 
 
 def _extend_and_fit(files):
-    out = Path(files["raw"]).with_name("more.h5")
+    out = Path(files["made"]).with_name("more.h5")
     stage("extend_graph", files["features"], files["graph"], out,
           graph_settings={"n_neighbors": 5})  # fmt: skip
     stage("fit_manifold", files["features"], files["graph"], out, kind="eigenbasis",
@@ -276,32 +276,26 @@ def _extend_and_fit(files):
 
 
 def _encode_again(kind):
-    return lambda files: _encode(kind, files, Path(files["raw"]).with_name("more.h5"))
+    return lambda files: _encode(kind, files, Path(files["made"]).with_name("more.h5"))
 
 
 def _compute_tiles(files):
     given = {k: files[k] for k in ("features", "splits", "points")}
     for kernel in ("rbf", "atlas"):
-        stage("compute_kernel_tile", given, Path(files["raw"]).with_name("more.h5"),
+        stage("compute_kernel_tile", given, Path(files["made"]).with_name("more.h5"),
               kernel={"type": kernel}, tile=0, n_tiles=1)  # fmt: skip
-
-
-def _draw(files):
-    stage("draw_splits", files["labels"], Path(files["raw"]).with_name("more.h5"),
-          dataset="digits", draw="balanced", labels_per_draw=[6, 12], trials=2,
-          evaluate="unlabeled", protocol="inductive", seed=0)  # fmt: skip
 
 
 def _copy(files):
     stage("make_copies", files["features"], files["splits"],
-          Path(files["raw"]).with_name("more.h5"), transform=TRANSFORM)  # fmt: skip
+          Path(files["made"]).with_name("more.h5"), transform=TRANSFORM)  # fmt: skip
 
 
 # Other stages that read the file, beside the one that trains.
 _MORE = {
     "features": _search_and_fit, "graph": _extend_and_fit, "atlas": _encode_again("atlas"),
     "embedding": _encode_again("embedding"), "hellinger": _encode_again("hellinger"),
-    "points": _compute_tiles, "labels": _draw, "splits": _copy,
+    "points": _compute_tiles, "splits": _copy,
 }  # fmt: skip
 _USES = {
     "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,

@@ -21,6 +21,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -183,18 +184,25 @@ def run_kind(folder, files, kind, seed, cases):
     return outcomes, faults
 
 
-def fuzz(cases, seed=0, only=None, echo=lambda text: print(text, flush=True)):
+def fuzz(cases, seed=0, only=None, echo=lambda text: print(text, flush=True), jobs=1):
     """Run about ``cases`` cases over all kinds; returns counts by kind, and what failed."""
     chosen = [kind for kind in KINDS if only is None or kind == only]
     counts, faults = {}, []
     with tempfile.TemporaryDirectory() as name:
         files = make_files(Path(name))
-        for kind in chosen:
-            each = -(-cases // len(chosen))
-            counts[kind], found = run_kind(Path(name), files, kind, seed, each)
-            faults += found
+        each = -(-cases // len(chosen))
+
+        def run(kind):
+            # A folder for each: stages that use a file write beside it.
+            folder = Path(name) / f"of {kind}"
+            folder.mkdir()
+            counts[kind], found = run_kind(folder, files, kind, seed, each)
+            faults.extend(found)
             numbers = (f"{counts[kind][o]:5} {o}" for o in ("used", "refused", "FAILED"))
             echo(f"{kind:16}{', '.join(numbers)}")
+
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(run, chosen))
     total = sum((Counter(c) for c in counts.values()), Counter())
     echo(f"{sum(total.values())} cases of {len(chosen)} kinds, seed {seed}: "
          f"{total['used']} used, {total['refused']} refused, {total['FAILED']} failed")  # fmt: skip
@@ -222,4 +230,5 @@ if __name__ == "__main__":
     if given.case is not None:
         run_one(given.only, given.seed, given.case)
     else:
-        sys.exit(bool(fuzz(given.cases, given.seed, given.only)[1]))
+        found = fuzz(given.cases, given.seed, given.only, jobs=os.cpu_count() or 1)
+        sys.exit(bool(found[1]))

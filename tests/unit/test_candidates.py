@@ -46,6 +46,7 @@ REGRESSORS = [
     TreesRegressor("boosting"),
     RidgeRegressor(),
     RidgeRegressor("rbf"),
+    RidgeRegressor(target="log"),
 ]
 
 
@@ -199,18 +200,42 @@ def test_agreement_is_the_share_of_runs_with_both_in_one_cluster():
     assert np.isfinite(same).all() and len(set(memberships(np.zeros((5, 2)), same)[:, 0])) == 1
 
 
-def test_ridge_left_out_errors_against_refits():
+@pytest.mark.parametrize("d", [3, 30])  # fewer and more columns than rows
+def test_ridge_left_out_errors_against_refits(d):
+    from sklearn.linear_model import Ridge
+
+    from fewfold.methods.linear import estimator
+
     rng = np.random.default_rng(0)
-    K = (lambda Z: Z @ Z.T)(rng.normal(size=(12, 3)))
-    y = rng.normal(size=12)
-    dual, penalty = ridge_by_left_out(K, y)
-    shift = penalty * np.mean(np.diag(K))
-    np.testing.assert_allclose(dual, np.linalg.solve(K + shift * np.eye(12), y))
-    inverse = np.linalg.inv(K + shift * np.eye(12))
-    for i in range(12):
-        rest = np.arange(12) != i
-        refit = np.linalg.solve(K[np.ix_(rest, rest)] + shift * np.eye(11), y[rest])
-        assert y[i] - K[i, rest] @ refit == pytest.approx(dual[i] / inverse[i, i])
+    X = rng.normal(size=(12, d))
+    y = X[:, 0] + rng.normal(size=12) + 5
+    X -= X.mean(axis=0)
+    scale = np.mean(np.sum(X**2, axis=1))
+    losses = []
+    for penalty in estimator._PENALTIES:
+        left = []
+        for i in range(12):
+            model = Ridge(alpha=penalty * scale).fit(np.delete(X, i, 0), np.delete(y, i))
+            left.append(y[i] - model.predict(X[[i]])[0])
+        losses.append(np.mean(np.square(left)))
+    dual, penalty = ridge_by_left_out(X @ X.T, y)
+    assert penalty == pytest.approx(estimator._PENALTIES[int(np.argmin(losses))])
+    model = RidgeRegressor().fit(X, y)
+    peer = Ridge(alpha=penalty * scale).fit(X, y)
+    np.testing.assert_allclose(model.predict(X + 1), peer.predict(X + 1))
+    # A constant added to a kernel changes nothing: the intercept takes it up.
+    np.testing.assert_allclose(ridge_by_left_out(X @ X.T + 7, y)[0], dual, atol=1e-8)
+
+
+def test_ridge_of_logarithms_finds_products():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.exp(X @ [1.0, 0.5, -1.0])
+    model = RidgeRegressor(target="log").fit(X[:40], y[:40])
+    assert np.mean(np.abs(np.log(model.predict(X[40:]) / y[40:]))) < 0.2
+    assert model.predict(X[:1] * 1e6)[0] <= 3 * y[:40].max() * (1 + 1e-9)
+    negative = RidgeRegressor(target="log").fit(X, X[:, 0])  # as if it were not asked for
+    assert negative.log_range_ is None
 
 
 def test_graph_average_keeps_sums_and_leaves_lonely_rows():

@@ -1,9 +1,17 @@
 """The combined answer of all candidates."""
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_wine
 
 from fewfold.labeling.combination import Task, combine, default_members, examine
+from fewfold.labeling.intervals import error_estimate
+from fewfold.labeling.numbers import (
+    combine_numbers,
+    default_regressors,
+    examine_numbers,
+    value_folds,
+)
 
 FAST = (
     "extra trees",
@@ -57,3 +65,37 @@ def test_known_sizes_of_classes_are_kept_for_new_rows():
     np.testing.assert_allclose(equal.mean(axis=0), 1 / 3, atol=1e-4)
     _, free = combine(members, evidence, kind[rows], task=task, priors="labels")
     assert free.factors is None
+
+
+def test_numbers_are_combined_with_intervals_and_never_negative():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = np.exp(X[:, 0] + 0.5 * X[:, 1]) + 0.1 * rng.random(150)
+    rows = np.arange(60)
+    fold = value_folds(y[rows], 10, rng)
+    assert np.bincount(fold).tolist() == [6] * 10
+    members = [m for m in default_regressors() if m.family in ("linear", "rbf")]
+    evidence = [examine_numbers(m, X, rows, y[rows], fold) for m in members]
+    found = combine_numbers(members, evidence, rows, y[rows], fold)
+    assert found["weights"].sum() == pytest.approx(1)
+    hidden = np.arange(60, 150)
+    errors = [np.mean((e.answer - y)[hidden] ** 2) for e in evidence]
+    assert np.mean((found["answer"] - y)[hidden] ** 2) < np.median(errors)
+    assert (found["lower"] >= 0).all() and (found["answer"] >= 0).all()
+    inside = (found["lower"] <= y) & (y <= found["upper"])
+    assert 0.8 < inside[hidden].mean() <= 1
+
+
+def test_the_error_interval_holds_both_estimates_and_narrows():
+    rng = np.random.default_rng(0)
+    widths = []
+    for m in (20, 100, 500):
+        codes = rng.integers(0, 2, m)
+        combined = np.eye(2)[np.where(rng.random(m) < 0.1, 1 - codes, codes)]
+        cross = np.eye(2)[np.where(rng.random(m) < 0.15, 1 - codes, codes)]
+        found = error_estimate(combined, cross, codes)
+        optimistic = np.mean(combined.argmax(axis=1) != codes)
+        assert found.low <= min(optimistic, found.value) <= found.value <= found.high
+        assert found.n_labels == m and 0 < found.trivial <= 0.5
+        widths.append(found.high - found.low)
+    assert widths[0] > widths[1] > widths[2]

@@ -158,3 +158,34 @@ def test_the_encoding_depends_on_the_code_of_its_own_encoder():
         for name in ("charts", "lle")
     }
     assert len(digests) == 2
+
+
+def test_a_kernel_above_its_limit_is_not_stored_for_learners_that_can_do_without():
+    made = plan(
+        run__methods=["atlas", "rbf_svm"],
+        kernels__atlas__max_gb=1e-6,
+        kernels__rbf__max_gb=1e-6,
+        methods__atlas__kernel="atlas",
+    )
+    assert made.stores_kernel("tiny", "rbf")  # its learner must have it
+    assert list(made.large_kernels("tiny")) == ["atlas"]
+    jobs = Jobs(made)
+    stages = {(job.stage, getattr(job.wildcards, "kernel", "")) for job in jobs.walk()}
+    assert ("compute_kernel_tile", "atlas") not in stages
+    assert ("compute_kernel_tile", "rbf") in stages
+
+
+def test_a_method_has_its_manifold_stage_without_naming_it():
+    made = plan(run__methods=["mbed", "multimanifold", "clairvoyant"])
+    entries = {name: made.config["methods"][name].get("manifold") for name in made.run["methods"]}
+    assert entries == {"mbed": "sne", "multimanifold": "hellinger", "clairvoyant": None}
+    other = plan(run__methods=["mbed"], methods__mbed__perplexity=9.0)
+    key = other.config["methods"]["mbed"]["manifold"]
+    assert other.config["manifolds"][key] == {"type": "sne", "perplexity": 9.0}
+    with pytest.raises(ConfigError, match="methods.mbed.perplexity is a setting of its manifold"):
+        plan(run__methods=["mbed"], methods__mbed__perplexity=9.0, methods__mbed__manifold="x")
+
+
+def test_the_default_run_has_at_most_45_jobs():
+    made = Plan(yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8")))
+    assert len(Jobs(made).walk()) + 1 <= 45  # with Snakemake's own

@@ -4,7 +4,7 @@ import yaml
 
 from _project import Project
 
-EXPENSIVE = ("prepare_features", "search_neighbors", "fit_manifold", "compute_kernel_tile",
+EXPENSIVE = ("prepare_features", "build_graph", "fit_manifold", "compute_kernel_tile",
              "train_method", "draw_map")  # fmt: skip
 CONFIG = {
     "run": {"datasets": ["tiny"], "methods": ["rbf_svm", "eigenbasis"], "labels": [6], "trials": 2},

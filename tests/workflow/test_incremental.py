@@ -106,9 +106,7 @@ def edit(path, old, new):
 CODE_CHANGES = {
     # module: (text to find, what replaces it, jobs)
     "report/map_positions.py": (
-        r"n_shown: int = 2000",
-        "n_shown: int = 1999",
-        {"draw_map": 2, "make_report": 1},
+        r"n_shown: int = 2000", "n_shown: int = 1999", {"draw_map": 2, "make_report": 1}
     ),
     "pipeline/statistics.py": (r"level: float = 0\.95", "level: float = 0.96", END),
     "methods/eigenbasis/basis.py": (r"\Z", "\nADDED = 1\n", {"fit_manifold": 2, **EIGENBASIS}),

@@ -70,7 +70,7 @@ def test_nothing_is_left_half_written(finished):
 def test_every_job_has_a_log_and_its_cost(finished):
     logs = list((finished[1] / "logs").rglob("*.log"))
     costs = list((finished[1] / "logs").rglob("*.cost.tsv"))
-    assert len(logs) == len(costs) == 30
+    assert len(logs) == len(costs) == 24
     for cost in costs:
         table = pd.read_csv(cost, sep="\t")
         assert list(table.columns) == ["s", "cpu_s", "max_rss_mb"]

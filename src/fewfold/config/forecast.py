@@ -84,7 +84,8 @@ def show_plan(configfiles, folder: Path, echo=print) -> Estimate:
     """Print what a config would take here, and what would not fit."""
     import psutil
 
-    found = estimate(plan_of(configfiles))
+    plan = plan_of(configfiles)
+    found = estimate(plan)
     speed = exercise() / REFERENCE_S
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     place = Path(folder).resolve()
@@ -105,6 +106,12 @@ def show_plan(configfiles, folder: Path, echo=print) -> Estimate:
              f"{_size(stage.storage):>10}")  # fmt: skip
     if len(found.stages) > 12:
         echo(f"... and {len(found.stages) - 12} cheaper ones (docs/scaling.md).")
+    for dataset in plan.run["datasets"]:
+        for kernel, size in plan.large_kernels(dataset).items():
+            echo(
+                f"note: the kernel {kernel} of {dataset} would take up to {size:.0f} GB, above its"
+            )
+            echo("max_gb: it is not stored, and the learner computes the blocks that it needs.")
     if 1e6 * found.memory_mb > memory:
         echo("warning: the largest job does not fit into the memory that is free here.")
     if found.storage > free:

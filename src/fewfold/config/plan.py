@@ -334,6 +334,8 @@ class Plan:
         entry = self.config["methods"][method]
         if not methods()[entry["learner"]].needs.copies:
             return None
+        if entry.get("kernel") and self.stores_kernel(name, entry["kernel"]):
+            return None  # they are in the kernel
         return transform_or_default(entry.get("transform"), self.image_shape(name))
 
     def has_figures(self, method: str) -> bool:
@@ -378,9 +380,11 @@ class Plan:
         """Return the most rows that a kernel's matrices hold: those that some draw may label."""
         entry, n = self.dataset(name), self.n_rows(name)
         settings = self.config["kernels"][kernel]
-        if not sections()["kernels"][settings["type"]].is_by_budget(settings):
+        record = sections()["kernels"][settings["type"]]
+        if not record.is_by_budget(settings):
             return min(n, entry["trials"] * self.largest_budget(name))
-        return sum(min(n, entry["trials"] * count) for count in self.budgets(name))
+        rows = sum(entry["trials"] * count for count in self.budgets(name))
+        return record.matrices * rows
 
     def kernel_tiles(self, name: str, kernel: str) -> int:
         """Return the number of tile jobs of a kernel."""

@@ -49,7 +49,7 @@ def job_sizes(plan, stage, wildcards) -> Sizes:
     name = wildcards.dataset
     if stage in ("fetch_dataset", "prepare_features"):
         return sizes_of(plan, name)._replace(d=plan.describe(name).n_features)
-    if stage == "train_method":
+    if stage == "train_method" and hasattr(wildcards, "method"):
         sizes = sizes_of(plan, name)
         return sizes._replace(fits=sizes.fits * len(plan.batch(name, wildcards.method)))
     sizes = sizes_of(plan, name, all_draws=stage in ("compute_kernel_tile", "make_copies"))

@@ -177,6 +177,24 @@ def _diffused(model, task):
     return held_out, to_proba(responses, everything, task.codes, task.n_classes, shares)
 
 
+def weights_for(members, codes, n_classes: int, *, task=None, priors=None, emphasis=None) -> tuple:
+    """Return the first weights of candidates, and the chance that classes are of equal size.
+
+    Parameters as in `combine`.
+    """
+    even = {"equal": 1.0, "labels": 0.0}.get(priors) if isinstance(priors, str) else None
+    even = chance_of_equal_classes(codes, n_classes) if even is None else even
+    first = first_weights(
+        [m.family for m in members],
+        [getattr(m.model, "priors", None) for m in members],
+        len(codes),
+        explained=None if task is None else task.explained(),
+        even=even,
+        emphasis=emphasis,
+    )
+    return first, even
+
+
 def combine(
     members, evidence, codes, *, task: Task | None = None, priors=None, strength=None, emphasis=None
 ) -> tuple:
@@ -202,16 +220,7 @@ def combine(
     """
     held_out = np.array([e.held_out for e in evidence])
     k = held_out.shape[2]
-    even = {"equal": 1.0, "labels": 0.0}.get(priors) if isinstance(priors, str) else None
-    even = chance_of_equal_classes(codes, k) if even is None else even
-    first = first_weights(
-        [m.family for m in members],
-        [getattr(m.model, "priors", None) for m in members],
-        len(codes),
-        explained=None if task is None else task.explained(),
-        even=even,
-        emphasis=emphasis,
-    )
+    first, even = weights_for(members, codes, k, task=task, priors=priors, emphasis=emphasis)
     stack: Stack = fit_stack(held_out, codes, first, strength=strength)
     proba = stack.combine([e.answer for e in evidence])
     if isinstance(priors, dict):

@@ -56,3 +56,6 @@ def _check(file, one, held, said):
         file.fail(f"has an answer of shape {np.shape(one.answer)}, expected {said}")
     if held is not None and np.shape(one.held_out) != held:
         file.fail(f"has held-out answers of shape {np.shape(one.held_out)}, expected {held}")
+    for values in (one.answer, one.held_out):
+        if values is not None and not (values.dtype.kind == "f" and np.isfinite(values).all()):
+            file.fail("does not fit: it holds answers that are not finite numbers")

@@ -284,9 +284,12 @@ class KernelType(Record):
     ----------
     by_budget : tuple of (parameter, value) or None
         The setting with which there is a matrix for each number of labels.
+    matrices : int
+        How many there are of each then.
     """
 
     by_budget: tuple[str, Any] | None = None
+    matrices: int = 1
 
     def is_by_budget(self, settings: dict) -> bool:
         """Tell whether these settings ask for a matrix for each number of labels."""

@@ -57,6 +57,8 @@ def level_rows(source, splits) -> np.ndarray:
     """
     if getattr(source, "levels", None) is None:
         return splits.labeled_rows
+    if hasattr(source, "wanted_rows"):
+        return source.wanted_rows
     parts = [
         i * source.n + np.unique(splits.order[:, : level["n_labeled"]])
         for i, level in enumerate(source.levels)

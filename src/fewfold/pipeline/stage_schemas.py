@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
     Array,
@@ -45,8 +43,11 @@ class StageSchema:
     Attributes
     ----------
     arrays : dict of name to Array
-        Of a file's arrays, in the order in which sizes are bound. ``group/*`` and ``*.key`` stand
-        for all arrays in a group, and all whose name ends so; their named sizes are each one's own.
+        Of a file's arrays, in the order in which sizes are bound. ``group/*`` stands for all arrays
+        in a group; their named sizes are each one's own. ``*.key`` stands for all whose name ends
+        so; arrays with the same beginning share their named sizes.
+    together : tuple of tuples of str
+        Of arrays ``*.key`` with the same beginning, all of these keys must be there, or none.
     required : tuple of str
         Arrays that must be there.
     notes : dict of name to Check
@@ -61,6 +62,7 @@ class StageSchema:
     notes: dict[str, Check] = field(default_factory=dict)
     settings: Check = anything
     agree: Callable[[dict, dict, list], Iterator[str | None]] | None = None
+    together: tuple = ()
 
     def array(self, name: str) -> Array | None:
         """Return the declaration of an array; None for one that no reader knows."""
@@ -83,6 +85,7 @@ class StageSchema:
         faults.append(("settings", self.settings(file.settings, sizes)))
         faults += [(n, a.header(*file.header(n), sizes)) for n, a in self.arrays.items()
                    if n in names]  # fmt: skip
+        faults += self._open_groups(file, names)
         faults += [("it:", fault) for fault in self.agree(notes, sizes, names)] if (
             self.agree and not any(fault for _, fault in faults)
         ) else []  # fmt: skip
@@ -90,6 +93,21 @@ class StageSchema:
             if fault is not None:
                 file.fail(f"does not fit: {name} {fault}")
         return sizes
+
+    def _open_groups(self, file, names):
+        """Check the headers of arrays named ``beginning.key``."""
+        groups: dict[str, dict] = {}
+        for beginning, _, key in (name.rpartition(".") for name in names if "." in name):
+            groups.setdefault(beginning, {})[key] = self.arrays.get(f"*.{key}")
+        for beginning, keys in groups.items():
+            sizes: dict = {}
+            for key, spec in keys.items():
+                if spec is not None:
+                    name = f"{beginning}.{key}"
+                    yield name, spec.header(*file.header(name), sizes)
+            for wanted in self.together:
+                if set(wanted) & set(keys) and (missing := sorted(set(wanted) - set(keys))):
+                    yield beginning, f"lacks the arrays {', '.join(missing)}"
 
 
 def _labels_agree(notes, sizes, names):
@@ -164,7 +182,7 @@ _PARTITIONS = {
     "*.cell_part": array("m", kinds="iu", low=0),
     "*.own_part": array("l", kinds="iu", low=0),
     "*.row_part": array("n", kinds="iu", low=0),
-    "*.row_part_new": array("n", kinds="iu", low=0),
+    "*.row_part_new": array("new", kinds="iu", low=0),
     "*.points": array("m", "e"),
     "*.cell_covariances": array("m", "e", "e"),
     "*.W": array("m", "m", low=0, sparse=True),
@@ -324,13 +342,6 @@ def _prepared_agrees(notes, sizes, names):
             yield f"it does not say what it holds for {member!r}"
 
 
-def _finite(value, sizes) -> str | None:
-    """Allow an array of finite numbers with one or two dimensions."""
-    fits = getattr(value, "ndim", 0) in (1, 2) and value.dtype.kind == "f"
-    fits = fits and bool(np.isfinite(value).all())
-    return None if fits else "holds numbers that are not finite, or has another shape"
-
-
 SCHEMAS = {
     "fetch_dataset": _RAW,
     "fewfold label": _RAW,
@@ -404,6 +415,7 @@ SCHEMAS = {
         },
         notes={"kind": text()},
         agree=_manifold_agrees,
+        together=(tuple(key.removeprefix("*.") for key in _COVERS if "*" in key),),
     ),
     "encode_points": StageSchema(
         {
@@ -416,6 +428,10 @@ SCHEMAS = {
             **_PARTITIONS,
         },
         agree=_points_agree,
+        together=(
+            ("bounds", "scores", "kept", "part", "own_part", "row_part", "points", "W", "notes"),
+            ("cell_part", "cell_covariances"),
+        ),
     ),
     "compute_kernel_tile": StageSchema(
         {
@@ -469,7 +485,7 @@ SCHEMAS = {
             "*.distances": array("n", "k", low=0),
             "*.scales": array("n", low=0),
             "*.component": array("n", kinds="iu", low=0),
-            "*.isolated": array("n", kinds="iu", low=0),
+            "*.isolated": array("isolated", kinds="iu", low=0),
         },
         ("shown", "positions"),
         notes={
@@ -481,7 +497,7 @@ SCHEMAS = {
         agree=_prepared_agrees,
     ),
     "examine_candidates": StageSchema(
-        {"*.answer": _finite, "*.held_out": _finite},
+        {},  # shapes follow from the task: see fewfold.labeling.evidence_files
         notes={
             "members": list_of(
                 has(

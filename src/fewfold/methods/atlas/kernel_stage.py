@@ -30,7 +30,7 @@ class AtlasKernel:
             self.code = {k: np.concatenate([v, new[k]]) for k, v in own.items()}
         atlas = stages["manifold"].arrays if "manifold" in stages else None
         by_budget = settings.get("sigma") == BUDGET
-        budgets = stages["budgets"] if by_budget else [None]
+        budgets = [b for b in stages["splits"].budgets if b] if by_budget else [None]
         self._options = [kernel_options(own, atlas, settings, count) for count in budgets]
         self.levels = None
         if by_budget:

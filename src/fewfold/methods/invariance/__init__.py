@@ -40,6 +40,9 @@ INVARIANT_PARAMETERS = (
     Parameter("n_landmarks", count(), "of the low-rank solver", 3000),
 )
 
+# What the kernels depend on that the SVM chooses among.
+_OF_KERNEL = ("transform", "gamma", "base", "copies_graph", "n_neighbors", "deformation")
+
 RECORDS = (
     KernelType(
         name="deformed",
@@ -54,10 +57,18 @@ RECORDS = (
             Parameter("n_landmarks", count(), "landmarks of large matrices", 3000),
         ),
     ),
+    KernelType(
+        name="invariant",
+        target="fewfold.methods.invariance.copies_kernel:InvariantKernel",
+        by_budget=("type", "invariant"),
+        matrices=9,
+        cost_like="rbf",
+        parameters=tuple(p for p in INVARIANT_PARAMETERS if p.name in _OF_KERNEL),
+    ),
     Method(
         name="invariant_svm",
         target="fewfold.methods.invariance.estimator:InvariantSVC",
-        needs=Needs(graph="may", copies=True, images=True),
+        needs=Needs(graph="may", kernel="may", copies=True, images=True),
         figures="fewfold.methods.invariance.figures:draw",
         parameters=INVARIANT_PARAMETERS,
     ),

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewfold.exceptions import InputError
 from fewfold.methods.estimators import CLASSES
 from fewfold.methods.invariance import INVARIANT_PARAMETERS
+from fewfold.methods.invariance.copies_kernel import Later, stored_solvers
 from fewfold.methods.invariance.deformed import BaseKernel, Expansion
 from fewfold.methods.invariance.graphs import (
     data_graph_of,
@@ -164,7 +165,7 @@ class InvariantSVC(LearnsFromCopies):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def fit(self, X, y, *, graph=None, copies=None) -> InvariantSVC:
+    def fit(self, X, y, *, graph=None, copies=None, kernel=None) -> InvariantSVC:
         """Fit to the labeled rows' copies and, with a data graph, to the unlabeled rows.
 
         Parameters
@@ -176,6 +177,8 @@ class InvariantSVC(LearnsFromCopies):
             The data graph of the rows, or its weights, if it was built already.
         copies : fewfold.pipeline.copies_files.CopiesFile, optional
             Copies of the labeled rows, if they were made already.
+        kernel : fewfold.pipeline.kernel_files.KernelMatrix, optional
+            Deformed kernels of this draw, used where they are those that are wanted.
 
         Returns
         -------
@@ -186,11 +189,27 @@ class InvariantSVC(LearnsFromCopies):
         labels = self._read_labels(y, len(X), min_classes=2)
         seed = seed_of(self.random_state)
         strengths = self._data_strengths(graph)
-        nodes = self._nodes(X, labels, graph, strengths, copies)
-        self.n_nodes_ = len(nodes.V)
-        self.choice_, self.deformed_ = self._choose(nodes, strengths, labels.codes, seed)
-        self.svm_ = fit_kernel_svm(self.deformed_.gram, labels.codes, self.choice_.C)
-        self.expansion_ = self.deformed_.expansion(self.svm_.all_coefficients(len(labels.codes)))
+        stored = None
+        if graph is None and strengths == [0.0]:
+            own = self.get_params()
+            settings = {p.name: own[p.keyword] for p in INVARIANT_PARAMETERS}
+            wanted = labels.rows, settings, self.image_shape, self.gamma, self.strengths()
+            stored = stored_solvers(kernel, *wanted)
+        if stored is not None:
+            decisions = self._fit_stored(X, labels, stored, seed)
+        else:
+            nodes = self._nodes(X, labels.rows, labels.unlabeled, graph, strengths, copies)
+            self.n_nodes_ = len(nodes.V)
+
+            def solver_for(gamma):
+                return self.solver_of(nodes, gamma, seed)
+
+            found = self._choose(solver_for, self.widths(nodes), strengths, labels.codes, seed)
+            self.choice_, self.deformed_ = found
+            self.svm_ = fit_kernel_svm(self.deformed_.gram, labels.codes, self.choice_.C)
+            weights = self.svm_.all_coefficients(len(labels.codes))
+            self.expansion_ = self.deformed_.expansion(weights)
+            decisions = self.expansion_(X) + self.svm_.intercepts
         self.intercepts_ = self.svm_.intercepts
         choice = self.choice_
         details = {
@@ -201,7 +220,27 @@ class InvariantSVC(LearnsFromCopies):
             "n_nodes": self.n_nodes_,
             "n_support": len(self.svm_.support),
         }
-        return self._finish(labels, self._shares(X), details=details)
+        return self._finish(labels, self._votes(decisions), details=details)
+
+    def _fit_stored(self, X, labels, stored, seed):
+        """Choose and train on stored kernels; return the decisions of all rows."""
+        gammas, codes, rows = sorted(stored), labels.codes, labels.rows
+        self.choice_, solver = self._choose(stored.__getitem__, gammas, [0.0], codes, seed)
+        choice = self.choice_
+        self.svm_ = fit_kernel_svm(solver.gram(choice.deformation), codes, choice.C)
+        weights = self.svm_.all_coefficients(len(codes))
+        transform = default_transform(vars(self)["transform"], self.image_shape)
+        self.n_nodes_ = len(rows) * transform.n_copies
+
+        def deform():
+            nodes = self.nodes_of(X, rows)
+            return self.solver_of(nodes, choice.gamma, seed).deform(choice.deformation)
+
+        self.deformed_ = Later(deform)
+        self.expansion_ = Later(lambda: self.deformed_.expansion(weights))
+        self._stored = solver, weights
+        K = solver.matrix(choice.deformation)[:, : len(X)]
+        return K.T.astype(np.float64) @ weights + self.svm_.intercepts
 
     def decision_function(self, X) -> np.ndarray:
         """Return the share of each class in the votes; of two classes, their difference.
@@ -217,15 +256,22 @@ class InvariantSVC(LearnsFromCopies):
         shares = self.predict_proba(X)
         return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
 
-    def _decide(self, X, extension=None):
+    def _decide(self, X, extension=None, kernel=None):
         # The shares of votes are not calibrated. New rows are no nodes: they see the graph
         # through the base kernel only, so their weights over its rows are not used.
         check_is_fitted(self, "expansion_")
+        if kernel is not None and getattr(self, "_stored", None) is not None:
+            solver, weights = self._stored
+            K = solver.matrix(self.choice_.deformation)[:, kernel.n :]
+            shares = self._votes(K.T.astype(np.float64) @ weights + self.intercepts_)
+            return shares, np.ones(len(shares), bool)
         X = self._rows(X, reset=False)
         return self._shares(X), np.ones(len(X), bool)
 
     def _shares(self, X):
-        decisions = self.expansion_(X) + self.intercepts_
+        return self._votes(self.expansion_(X) + self.intercepts_)
+
+    def _votes(self, decisions):
         pairs = class_pairs(len(self.classes_))
         return decisions_to_proba(decisions, _VOTE_SCALE, pairs=pairs, coupling="mean")
 
@@ -253,14 +299,33 @@ class InvariantSVC(LearnsFromCopies):
         self.expansion_ = Expansion(values["anchors"], values["weights"], kernel)
         self.n_features_in_ = values["anchors"].shape[1]
 
-    def _nodes(self, X, labels, graph, strengths, copies) -> Nodes:
+    def nodes_of(self, X, rows) -> Nodes:
+        """Return the copies of labeled rows and their graphs, without a data graph."""
+        return self._nodes(X, rows, np.empty(0, np.int64), None, [0.0], None)
+
+    def solver_of(self, nodes: Nodes, gamma: float, seed: int):
+        """Return the solver of a width, whose ``deform`` serves any strength."""
+        kernel = BaseKernel(self.kernel, gamma)
+        options = {"solver": self.solver, "n_landmarks": self.n_landmarks, "seed": seed}
+        return make_solver(nodes, kernel, **options)
+
+    def widths(self, nodes: Nodes) -> list[float]:
+        """Return the widths to choose among."""
+        only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
+        width = 1.0 if only else median_gamma(nodes.V)
+        return [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
+
+    def strengths(self) -> list[float]:
+        """Return the strengths of the copies' graphs to choose among."""
+        return _strengths(STRENGTHS if self.deformation is None else self.deformation)
+
+    def _nodes(self, X, rows, rest, graph, strengths, copies) -> Nodes:
         """Return the labeled rows' copies and, with a data graph, the unlabeled rows."""
         transform = default_transform(vars(self)["transform"], self.image_shape)
-        copies = copies_of(X, labels.rows, self.image_shape, transform, copies)
+        copies = copies_of(X, rows, self.image_shape, transform, copies)
         n, m, d = copies.shape
         keep = np.arange(n) * m + transform.identity
         V = copies.reshape(n * m, d)
-        rest = labels.unlabeled
         has_data = len(rest) > 0 and max(strengths) > 0
         if has_data:
             V = np.concatenate([V, np.asarray(X[rest], np.float32)])
@@ -272,7 +337,7 @@ class InvariantSVC(LearnsFromCopies):
             L.resize((len(V), len(V)))
         if has_data:
             place = np.empty(len(X), np.int64)
-            place[labels.rows] = keep
+            place[rows] = keep
             place[rest] = n * m + np.arange(len(rest))
             data = self._data_laplacian(X, graph, transform, place, len(V))
         order = ring_symmetry(copies, self.image_shape, transform.topology)
@@ -291,17 +356,8 @@ class InvariantSVC(LearnsFromCopies):
         rows, columns = L.coords
         return sparse.csr_array((L.data, (place[rows], place[columns])), shape=(n_nodes, n_nodes))
 
-    def _choose(self, nodes, data_strengths, codes, seed):
-        def solver_for(gamma):
-            kernel = BaseKernel(self.kernel, gamma)
-            return make_solver(
-                nodes, kernel, solver=self.solver, n_landmarks=self.n_landmarks, seed=seed
-            )
-
-        width = median_gamma(nodes.V)
-        only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
-        gammas = [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
-        strengths = self._copy_strengths()
+    def _choose(self, solver_for, gammas, data_strengths, codes, seed):
+        strengths = self.strengths()
         if self.cv is not None:
             grid = {
                 "gamma": gammas,
@@ -314,12 +370,11 @@ class InvariantSVC(LearnsFromCopies):
                 return found
         gamma = middle(gammas)
         strength, data_strength = middle(strengths), middle(data_strengths)
-        deformed = solver_for(gamma).deform(strength, data_strength)
-        C = 10.0 * penalty_scale(deformed.gram) if self.C is None else self.C
+        solver = solver_for(gamma)
+        gram = solver.gram(strength, data_strength)
+        C = 10.0 * penalty_scale(gram) if self.C is None else self.C
+        deformed = solver.deform(strength, data_strength)
         return Choice(gamma, strength, data_strength, C), deformed
-
-    def _copy_strengths(self):
-        return _strengths(STRENGTHS if self.deformation is None else self.deformation)
 
     def _data_strengths(self, graph=None):
         default = 0.0 if graph is None else STRENGTHS

@@ -28,19 +28,32 @@ RECORDS = (
         parameters=(
             Parameter("kind", one_of("linear", "rbf"), "kernel", "linear", argument="kernel"),
             Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
+            Parameter(
+                "target", one_of("value", "log"), "logarithms of values that are positive", "value"
+            ),
         ),
         candidates=(
-            Candidate("Sums of columns.", family="linear", max_labels=5000),
+            *(
+                Candidate(
+                    "Sums of columns.",
+                    family="linear",
+                    name=f"ridge{suffix}",
+                    max_labels=5000,
+                    settings={"target": target},
+                )
+                for target, suffix in (("value", ""), ("log", "_log"))
+            ),
             *(
                 Candidate(
                     "Values that change smoothly with the columns.",
                     family="kernel",
-                    name=f"kernel_ridge_{width:g}",
+                    name=f"kernel_ridge_{width:g}{suffix}",
                     max_labels=5000,
                     max_rows=10**5,
-                    settings={"kind": "rbf", "width": width},
+                    settings={"kind": "rbf", "width": width, "target": target},
                 )
-                for width in (1.0, 4.0)
+                for target, suffix in (("value", ""), ("log", "_log"))
+                for width in (1.0, 4.0, 16.0)
             ),
         ),  # fmt: skip
     ),

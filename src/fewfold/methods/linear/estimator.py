@@ -10,10 +10,11 @@ from scipy.special import softmax
 from fewfold.methods.candidate import CandidateClassifier, CandidateRegressor
 from fewfold.methods.cluster_kernel.estimator import median_squared, squared
 from fewfold.methods.cluster_kernel.logistic import two_columns
-from fewfold.methods.parameters import number, one_of
+from fewfold.methods.parameters import list_of, number, one_of
 from fewfold.methods.state import Field, Setting
 
 _PENALTIES = np.logspace(-4, 2, 13)
+_FACTOR = np.log(3.0)
 
 
 class LogisticClassifier(CandidateClassifier):
@@ -58,22 +59,28 @@ class LogisticClassifier(CandidateClassifier):
 def ridge_by_left_out(K, y) -> tuple[np.ndarray, float]:
     """Solve kernel ridge regression, the penalty chosen by the exact leave-one-out error.
 
+    The intercept is free of the penalty, and fitted again without each row.
+
     Parameters
     ----------
     K : ndarray of shape (m, m)
-        Kernel of the centered features.
     y : ndarray of shape (m,)
-        Centered values.
 
     Returns
     -------
     dual : ndarray of shape (m,)
+        Sums to 0; the prediction is ``k @ dual + mean(y) - mean(K @ dual)``.
     penalty : float
-        In units of the mean of the kernel's diagonal.
+        In units of the mean of the centered kernel's diagonal.
     """
-    values, vectors = np.linalg.eigh((K + K.T) / 2)
-    values = np.maximum(values, 0)
-    scale = float(np.mean(np.diag(K))) or 1.0
+    from scipy.linalg import helmert
+
+    # In the space of differences between rows there is no intercept.
+    differences = helmert(len(y))
+    centered = differences @ ((K + K.T) / 2) @ differences.T
+    values, vectors = np.linalg.eigh(centered)
+    values, vectors = np.maximum(values, 0), differences.T @ vectors
+    scale = float(np.trace(centered)) / len(y) or 1.0
     turned = vectors.T @ y
     best = None
     for penalty in _PENALTIES:
@@ -95,6 +102,9 @@ class RidgeRegressor(CandidateRegressor):
     kernel : {"linear", "rbf"}
     width : float
         Of the Gaussian, in medians of the squared distance between labeled rows.
+    target : {"value", "log"}
+        "log" learns logarithms where all given values are positive; its answers stay within a
+        factor of 3 of them.
 
     Notes
     -----
@@ -108,18 +118,25 @@ class RidgeRegressor(CandidateRegressor):
         Setting("kernel_", one_of("linear", "rbf")),
         Setting("gamma_", number(0)),
         Setting("mean_", number()),
+        Setting("log_range_", list_of(number(), 2), optional=True),
     )
 
-    def __init__(self, kernel="linear", *, width=1.0):
+    def __init__(self, kernel="linear", *, width=1.0, target="value"):
         self.kernel = kernel
         self.width = width
+        self.target = target
 
     def _learn(self, X, y):
-        self.kernel_, self.mean_ = self.kernel, float(y.mean())
+        self.kernel_, self.log_range_ = self.kernel, None
+        if self.target == "log" and y.min() > 0:
+            y = np.log(y)
+            self.log_range_ = [float(y.min() - _FACTOR), float(y.max() + _FACTOR)]
         self.gamma_ = float(1 / (self.width * median_squared(X)))
         self.center_ = X.mean(axis=0)
         self.base_ = X
-        dual, self.penalty_ = ridge_by_left_out(self._kernel_to(X), y - self.mean_)
+        K = self._kernel_to(X)
+        dual, self.penalty_ = ridge_by_left_out(K, y)
+        self.mean_ = float(y.mean() - np.mean(K @ dual))
         if self.kernel == "linear":
             # The coefficients say the same in fewer numbers.
             self.base_, dual = dual[None] @ (X - self.center_), np.ones(1)
@@ -132,5 +149,7 @@ class RidgeRegressor(CandidateRegressor):
 
     def _values(self, X):
         if self.kernel_ == "linear":
-            return ((X - self.center_) @ self.base_.T) @ self.dual_ + self.mean_
-        return self._kernel_to(X) @ self.dual_ + self.mean_
+            found = ((X - self.center_) @ self.base_.T) @ self.dual_ + self.mean_
+        else:
+            found = self._kernel_to(X) @ self.dual_ + self.mean_
+        return found if self.log_range_ is None else np.exp(np.clip(found, *self.log_range_[:2]))

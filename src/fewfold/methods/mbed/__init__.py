@@ -22,6 +22,7 @@ RECORDS = (
         name="sne",
         target="fewfold.methods.mbed.stage:fit_manifold",
         needs=Needs(graph="may"),
+        cost_like="atlas",
         parameters=NEIGHBORHOOD_PARAMETERS,
     ),
     Method(

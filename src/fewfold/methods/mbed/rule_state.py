@@ -59,7 +59,10 @@ def rule_from_state(values: dict):
     found = {field.name: values.pop(field.name) for field in RULE_STATE}
     name, perplexity = found["rule"], found["rule_perplexity"]
     needed = {"global": ["scale"], "sparse": ["perplexity", "precision", "neighbors"]}
-    for key in needed.get(name, ["perplexity", "precision"]):
+    diffused = ["walk", "walks", "strength"]
+    if all(found[f"rule_{key}"] is None for key in diffused):
+        diffused = []
+    for key in [*needed.get(name, ["perplexity", "precision"]), *diffused]:
         if found[f"rule_{key}"] is None:
             raise InputError(f"The model has no 'rule_{key}', which its rule {name!r} needs.")
     if name == "global":
@@ -73,8 +76,8 @@ def rule_from_state(values: dict):
     rule.log_totals = found["rule_log_totals"]
     if name != "global":
         rule.perplexity_, rule.precision = perplexity, found["rule_precision"]
-    if found["rule_walks"] is None:
+    if not diffused:
         return rule
-    diffused = DiffusedNeighborhoods(perplexity, found["rule_walk"], rule)
-    diffused.R, diffused.strength = found["rule_walks"], found["rule_strength"]
-    return diffused
+    walking = DiffusedNeighborhoods(perplexity, found["rule_walk"], rule)
+    walking.R, walking.strength = found["rule_walks"], found["rule_strength"]
+    return walking

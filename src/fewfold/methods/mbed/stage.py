@@ -79,6 +79,8 @@ def neighborhoods_from_arrays(arrays: dict, n: int) -> Neighborhoods:
             raise InputError(f"The neighborhoods {name!r} are not those of {n} rows. Run again.")
         rules[name] = rule, P
     D = arrays.get("D")
+    if D is None and not set(rules) >= set(arrays["names"]):
+        raise InputError("The neighborhoods lack the distances D. Run their stage again.")
     if D is not None and D.shape != (n, n) or not {*rules, "global"} >= set(arrays["names"]):
         raise InputError(f"The neighborhoods are not those of {n} rows. Run their stage again.")
     return Neighborhoods(list(arrays["names"]), rules, D)

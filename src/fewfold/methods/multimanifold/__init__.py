@@ -59,6 +59,7 @@ RECORDS = (
         encoder="fewfold.methods.multimanifold.stage:encode_draws",
         encoder_options=tuple(p.name for p in PARTITION_PARAMETERS),
         encoder_reads=("splits", "graph"),
+        cost_like="atlas",
         parameters=(*PARTITION_PARAMETERS, *SHAPE_PARAMETERS),
     ),
     Method(

@@ -136,7 +136,7 @@ class _MultiManifold(PlainState):
         if manifold is not None:
             if stored := stored_partition(manifold, labelled, self.cells):
                 return stored
-            shape = shape_from_arrays(manifold.arrays)
+            shape = shape_from_arrays(manifold.arrays, *X.shape)
         settings = {f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
         found = partition(
             X,

@@ -172,19 +172,31 @@ def shape_to_arrays(shape: Shape) -> dict[str, np.ndarray]:
     return {name: value for name, value in arrays.items() if value is not None}
 
 
-def shape_from_arrays(arrays: dict) -> Shape:
-    """Return the shape that a manifold file holds."""
+def shape_from_arrays(arrays: dict, n_rows: int, n_features: int) -> Shape:
+    """Return the shape that a manifold file holds, of data of this size.
+
+    Raises
+    ------
+    InputError
+        If its parts do not fit together or belong to other data.
+    """
+    mean, axes = arrays.get("mean"), arrays.get("axes")
+    n_kept = n_features if axes is None else axes.shape[1]
     size, ridge, cell_ridge, degree, n_refits = (float(v) for v in arrays["settings"])
     covers = []
     while f"{len(covers)}.rows" in arrays:
         cover = Cover(*(arrays[f"{len(covers)}.{field.name}"] for field in fields(Cover)))
-        lengths = {len(cover.rows), len(cover.covariances), len(cover.cells)}
-        if len(lengths) > 1 or cover.edges.size and cover.edges.max() >= len(cover.rows):
+        size_of = (len(cover.rows), n_kept, n_kept)
+        fits = cover.covariances.shape == cover.cells.shape == size_of
+        fits = fits and cover.rows.max(initial=0) < n_rows
+        if not fits or cover.edges.max(initial=-1) >= len(cover.rows):
             raise InputError("The covers of the manifold do not fit together. Run its stage again.")
         covers.append(cover)
     if not covers:
         raise InputError("The manifold holds no cover. Run its stage again.")
-    projection = cov.Projection(arrays.get("mean"), arrays.get("axes"))
+    if any(part is not None and len(part) != n_features for part in (mean, axes)):
+        raise InputError(f"The manifold is not one of {n_features} features. Run its stage again.")
+    projection = cov.Projection(mean, axes)
     return Shape(
         projection, int(size), ridge, cell_ridge, int(degree) or None, int(n_refits), covers
     )

@@ -46,7 +46,7 @@ def encode_draws(
     """
     X = features.X
     X = X if not isinstance(X, np.ndarray) else np.asarray(X, np.float64)
-    shape, settings = shape_from_arrays(arrays), PartitionSettings(**options)
+    shape, settings = shape_from_arrays(arrays, *X.shape), PartitionSettings(**options)
     seen = set()
     for trial, budget, seed in splits.draws():
         labelled = np.isin(np.arange(X.shape[0]), splits.order[trial, :budget])
