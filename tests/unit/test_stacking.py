@@ -186,7 +186,7 @@ def test_regression_weights_are_the_minimum():
     def loss(w):
         return np.mean((w @ held_out - y) ** 2) / y.var() + 0.03 * np.sum(w * np.log(w / first))
 
-    w = regression_weights(held_out, y, first)
+    w = regression_weights(held_out, y, first, 0.03)
     for _ in range(300):
         assert loss(w) <= loss(rng.dirichlet(np.ones(3))) + 1e-6
 
