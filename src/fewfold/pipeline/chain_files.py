@@ -169,7 +169,7 @@ def cells_of(file, splits: Splits, n_rows: int, method: str | None = None) -> li
     cells = file.note("cells")
     several = len({cell.get("method") for cell in cells}) > 1
     if several:
-        cells = [cell for cell in cells if cell["method"] == method]
+        cells = [cell for cell in cells if cell.get("method") == method]
         if not cells:
             file.fail(f"holds no predictions of {method!r}")
     for cell in cells:

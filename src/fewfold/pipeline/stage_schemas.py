@@ -102,7 +102,7 @@ class StageSchema:
         for beginning, keys in groups.items():
             sizes: dict = {}
             for key, spec in keys.items():
-                if spec is not None:
+                if isinstance(spec, Array):  # others are checked by their values
                     name = f"{beginning}.{key}"
                     yield name, spec.header(*file.header(name), sizes)
             for wanted in self.together:

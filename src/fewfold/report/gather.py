@@ -132,7 +132,10 @@ def _predictions(files, n_rows):
         with read(path, "train_method") as batch:
             cells = cells_of(batch, splits, n_rows, method)
             trial = cells[0]["trial"]
-            name = next(c["name"] for c in cells if (c["trial"], c["budget"]) == (trial, budget))
+            wanted = [c["name"] for c in cells if (c["trial"], c["budget"]) == (trial, budget)]
+            if not wanted:
+                batch.fail(f"holds no answer of trial {trial} with {budget} labels")
+            name = wanted[0]
             views[method] = PredictionView(
                 n_labeled=budget,
                 trial=trial,

@@ -164,7 +164,10 @@ class _MultiManifold(PlainState):
 
     def _parts(self, X, groups=None, points=None):
         """Return the part of each row; new rows without a true set take the nearest row's."""
-        if points is not None and (stored := stored_new_parts(points, self.draw_)) is not None:
+        stored = None
+        if points is not None:
+            stored = stored_new_parts(points, self.draw_, X.shape[0], self.n_parts_)
+        if stored is not None:
             return stored
         if self.partition_ is not None:
             return decision_sets(self.partition_, X, self.cells)

@@ -123,6 +123,9 @@ def stored_partition(manifold, labelled: np.ndarray, cells: str):
     return found, own, parts
 
 
-def stored_new_parts(points: dict | None, key: str):
+def stored_new_parts(points: dict | None, key: str, n_rows: int, n_parts: int):
     """Return the parts of the new rows for a draw; None where they are not stored."""
-    return None if points is None else points.get(f"{key}.row_part")
+    found = None if points is None else points.get(f"{key}.row_part")
+    if found is not None and (len(found) != n_rows or (n_rows and found.max() >= n_parts)):
+        raise InputError("The parts stored for the new rows are of other rows. Run again.")
+    return found
