@@ -42,6 +42,8 @@ def read_evidence(paths, task) -> dict[str, Evidence]:
             for number, entry in enumerate(file.note("members")):
                 one = Evidence(None, None, seconds=entry["seconds"], status=entry["status"])
                 if f"member{number}.answer" in file:
+                    if "arrays" not in entry or "notes" not in entry:
+                        file.fail(f"lacks the state of {entry['name']!r}")
                     one.answer = file[f"member{number}.answer"]
                     one.held_out = file.get(f"member{number}.held_out")
                     one.arrays = {k: file[f"member{number}.state.{k}"] for k in entry["arrays"]}

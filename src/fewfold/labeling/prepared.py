@@ -10,7 +10,7 @@ from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph
 from fewfold.graph.neighbors import Neighbors
 from fewfold.labeling.examining import Task, prepare
 from fewfold.labeling.first_weights import explained_by_neighbors
-from fewfold.methods.members import named_members
+from fewfold.methods.members import ROWS_GRAPH, named_members
 from fewfold.pipeline.artifacts import read, writing
 from fewfold.pipeline.graph_files import read_graph
 from fewfold.pipeline.stage_files import read_features
@@ -101,6 +101,8 @@ def read_prepared(path, graph_files: dict, n_rows: int) -> Prepared:
         shown, positions = file["shown"], file["positions"]
         explained = file.note("explained")
         file.check_rows("shown", shown, n_rows)
+        if ROWS_GRAPH not in graphs:
+            file.fail(f"lacks the graph {ROWS_GRAPH!r}")
         for name, graph in graphs.items():
             if graph.W.shape[0] != n_rows:
                 file.fail(f"holds a graph {name!r} of {graph.W.shape[0]} rows, not {n_rows}")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
+from fewfold.exceptions import InputError
 from fewfold.graph.build import GraphSettings
 from fewfold.linalg.laplacian import components
 from fewfold.methods.eigenbasis.basis import compute_basis
@@ -104,6 +105,17 @@ class EigenbasisModel:
             # that it chose itself. The factor is common to all classes.
             E = E * np.sqrt(np.median(degree))
         return self.unit * (E @ self.fitted.coefficients), reached
+
+
+def _check_basis(arrays, n):
+    """Refuse eigenvectors of other rows, or in another number than their eigenvalues."""
+    vectors, values = arrays["eigenvectors"], arrays["eigenvalues"]
+    per_row = {len(arrays[name]) for name in ("components", "degrees", "eigenvectors")}
+    if per_row != {n} or vectors.shape[1] != len(values) or len(arrays["residuals"]) != len(values):
+        raise InputError(
+            f"The eigenvectors given have shape {vectors.shape}, with {len(values)} eigenvalues; "
+            f"expected are {n} rows and as many columns as eigenvalues. Compute them again."
+        )
 
 
 class EigenbasisClassifier(GraphClassifier):
@@ -260,6 +272,7 @@ class EigenbasisClassifier(GraphClassifier):
 
     def _basis(self, W, labels, manifold):
         if manifold is not None:
+            _check_basis(manifold.arrays, W.shape[0])
             return manifold.arrays, manifold.settings.get("laplacian", "random_walk")
         n, rows = W.shape[0], labels.rows
         count = vector_count(
