@@ -234,7 +234,8 @@ def test_point_5_sigterm_is_heard_though_sigint_was_ignored(tmp_path):
         said, _ = process.communicate(timeout=60)
         print(f"stopped after {time.monotonic() - began:.1f} s")
         alive = [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
-        assert process.returncode == 1 and "Stopped." in said
+        # 1 on the code before, which had no number of its own for it
+        assert process.returncode in (1, 130) and "Stopped." in said
         assert alive == [], "processes of the run are still at work"
     except subprocess.TimeoutExpired:
         pytest.fail("SIGTERM was not heard: the run was still at work after 60 s")
@@ -327,8 +328,8 @@ def test_point_7_braces_in_the_names_of_a_file_and_its_folder(tmp_path):
 
 def test_point_8_contents_of_a_model_file_are_checked(model, tmp_path):
     with h5py.File(model) as file:
-        names = [k for k in ("X", "values") if k in file]
-        arrays = {k: file[k][()] for k in names}
+        names = [k for k in file if isinstance(file[k], h5py.Dataset) and file[k].dtype.kind == "f"]
+        arrays = {k: file[k][()] for k in names if file[k].size}
     sound, accepted = model.read_bytes(), []
     for name, values in arrays.items():
         bad = values.astype(np.float32)

@@ -264,6 +264,8 @@ def _read_text(file: Path, text_columns: set, only, delimiter, encoding, all_tex
                 column_names=names,
                 skip_rows_after_names=1,  # the header
                 block_size=block,
+                # Threads of a small file gain nothing, and may still start as the program ends.
+                use_threads=len(raw) > _BLOCK,
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=has_quotes

@@ -49,7 +49,7 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     Array.from(table.tHead.rows[0].cells).forEach((cell, column) => {
       const button = cell.querySelector("button");
-      button.addEventListener("click", () => sort(table, column, button));
+      if (button) button.addEventListener("click", () => sort(table, column, button));
     });
   }
   for (const input of document.querySelectorAll("input.filter")) {
