@@ -141,10 +141,11 @@ def _verify_dataset(path, wanted):
 
 
 def _copied_answers(folder):
-    """What a labeling run copied to the top of its folder: {path: digests}."""
+    """What a labeling run copied to the top of its folder, some of it from input: {path: digests}."""
     from fewfold.labeling.publishing import published
 
-    return {folder / name: digests for name, digests in published(folder).items()}
+    places = (folder, folder / "input")
+    return {place / name: found for name, found in published(folder).items() for place in places}
 
 
 def _verify_copy(path, digests):
