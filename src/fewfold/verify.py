@@ -141,7 +141,7 @@ def _verify_dataset(path, wanted):
 
 
 def _copied_answers(folder):
-    """What a labeling run copied to the top of its folder, some of it from input: {path: digests}."""
+    """What a labeling run copied to the top of its folder, or from its input: {path: digests}."""
     from fewfold.labeling.publishing import published
 
     places = (folder, folder / "input")
