@@ -11,7 +11,6 @@ from sklearn.datasets import load_wine, make_moons
 from fewfold.exceptions import InputError
 from fewfold.methods.cluster_kernel.ensemble import agreement, make_ensemble, memberships
 from fewfold.methods.cluster_kernel.estimator import ClusterKernelClassifier
-from fewfold.methods.graph_average.average import average_new, graph_average
 from fewfold.methods.lds.estimator import LowDensityClassifier, edge_lengths
 from fewfold.methods.lds.features import landmark_axes
 from fewfold.methods.lds.geodesic import geodesic_distances
@@ -236,19 +235,6 @@ def test_ridge_of_logarithms_finds_products():
     assert model.predict(X[:1] * 1e6)[0] <= 3 * y[:40].max() * (1 + 1e-9)
     negative = RidgeRegressor(target="log").fit(X, X[:, 0])  # as if it were not asked for
     assert negative.log_range_ is None
-
-
-def test_graph_average_keeps_sums_and_leaves_lonely_rows():
-    W = sparse.csr_array(np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]]))
-    P = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
-    found = graph_average(W, P)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    assert np.array_equal(found[2], P[2])
-    assert abs(found[0, 0] - found[1, 0]) < abs(P[0, 0] - P[1, 0])
-    own = np.array([[0.5, 0.5], [0.4, 0.6]])
-    new = average_new(sparse.csr_array(np.array([[1.0, 0, 0], [0, 0, 0]])), found, own)
-    assert np.array_equal(new[1], own[1])
-    np.testing.assert_allclose(new[0], own[0] / 32 + found[0] * 31 / 32)
 
 
 def test_unknown_words_are_refused():

@@ -102,6 +102,18 @@ def test_the_expected_error_is_free_of_selection_bias():
     assert np.mean(least) < 0.42 and abs(np.mean(ours) - 0.5) < 0.06
 
 
+def test_cross_fitted_answers_have_not_seen_their_label():
+    rng = np.random.default_rng(3)
+    codes, fold = rng.integers(2, size=30), np.arange(30) % 5
+    said = np.array([held_out(codes, rng.random(30) > e, 0.7) for e in (0.1, 0.3, 0.5)])
+    members, first = [fake(f"c{i}", f"f{i}") for i in range(3)], np.full(3, 1 / 3)
+    found = cross_fitted(members, said, codes, first, fold, True)
+    changed = np.where(fold == 2, 1 - codes, codes)
+    again = cross_fitted(members, said, changed, first, fold, True)
+    assert np.array_equal(found[fold == 2], again[fold == 2])
+    assert not np.array_equal(found[fold != 2], again[fold != 2])
+
+
 def test_the_answer_with_everything_it_says_of_itself():
     task, members, evidence, (combination, arrays, notes) = answered()
     said = notes["comparison"]

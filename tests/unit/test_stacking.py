@@ -7,25 +7,20 @@ from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph
 from fewfold.labeling.first_weights import explained_by_neighbors, first_weights
 from fewfold.labeling.intervals import cv_plus, regression_weights
-from fewfold.labeling.leave_out import contradicted, held_out_proba, solve_responses, to_proba
+from fewfold.labeling.leave_out import solve_responses
 from fewfold.labeling.priors import (
     chance_of_equal_classes,
-    change_shares,
     class_shares,
     factors_for_shares,
     parse_priors,
     with_factors,
 )
 from fewfold.labeling.stacking import (
-    cross_fitted,
     fit_stack,
     mixture_weights,
-    out_of_fold,
     sharpen,
-    stratified_folds,
 )
 from fewfold.methods.diffusion.spreading import poisson_scores, spreading_scores
-from fewfold.methods.linear.estimator import LogisticClassifier
 
 
 def random_answers(rng, k=3, m=40, sharp=(0.2, 1.0, 3.0)):
@@ -88,25 +83,6 @@ def test_candidates_left_out_need_no_answer():
     np.testing.assert_allclose(stack.combine([None, held_out[1]]), stack.held_out)
 
 
-def test_folds_spread_classes_and_out_of_fold_never_sees_its_label():
-    rng = np.random.default_rng(0)
-    codes = np.array([0] * 12 + [1] * 8)
-    fold = stratified_folds(codes, 4, rng)
-    for held in range(4):
-        assert np.bincount(codes[fold == held]).tolist() == [3, 2]
-    assert sorted(stratified_folds(codes[:3], 10, rng)) == [0, 1, 2]
-    X = rng.normal(size=(60, 2))
-    rows = np.arange(20)
-    model = LogisticClassifier()
-    found = out_of_fold(model, X, rows, codes, 2, [fold], {})
-    changed = codes.copy()
-    changed[0] = 1 - changed[0]
-    again = out_of_fold(model, X, rows, changed, 2, [fold], {})
-    same_fold = fold == fold[0]
-    assert np.array_equal(found[same_fold], again[same_fold])
-    assert not np.array_equal(found[~same_fold], again[~same_fold])
-
-
 @pytest.fixture(scope="module")
 def islands():
     rng = np.random.default_rng(0)
@@ -143,23 +119,6 @@ def test_shares_of_the_labels_sum_to_the_score(method, islands):
         assert shares.sum() == pytest.approx(values[row, answer], abs=1e-9)
 
 
-def test_held_out_probabilities_match_the_wanted_shares(islands):
-    W, rows, codes = islands
-    responses = solve_responses(W, rows)
-    everything = np.ones(len(rows), bool)
-    proba = to_proba(responses, everything, codes, 2, np.array([0.7, 0.3]))
-    np.testing.assert_allclose(proba.mean(axis=0), [0.7, 0.3], atol=1e-4)
-    held = held_out_proba(responses, codes, 2, [np.arange(len(rows))])
-    np.testing.assert_allclose(held.sum(axis=1), 1)
-    one = to_proba(responses, np.arange(len(rows)) != 3, codes, 2)
-    np.testing.assert_allclose(held[3], one[rows[3]])
-
-
-def test_a_wrong_label_is_found_and_a_lonely_class_is_not_blamed():
-    held = np.array([[0.99, 0.01, 0], [0.98, 0.02, 0], [0.97, 0.03, 0], [0.99, 0.01, 0]])
-    assert contradicted(held, np.array([0, 1, 1, 2])).tolist() == [1, 2]
-
-
 def test_priors():
     assert parse_priors("equal") == "equal"
     assert parse_priors("a=b=0.5,c=0.5") == {"a=b": 0.5, "c": 0.5}
@@ -171,10 +130,6 @@ def test_priors():
         class_shares({"a": 1.0, "b": 0.0}, [0, 1], ["a", "b"])
     np.testing.assert_allclose(class_shares("labels", [0, 0, 1], ["a", "b"]), [0.6, 0.4])
     np.testing.assert_allclose(class_shares("equal", [0], ["a", "b"]), 0.5)
-    # There and back again.
-    P = np.random.default_rng(0).dirichlet([1, 2, 3], size=5)
-    a, b = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
-    np.testing.assert_allclose(change_shares(change_shares(P, a, b), b, a), P)
 
 
 def test_regression_weights_are_the_minimum():
@@ -268,15 +223,3 @@ def test_factors_bring_classes_to_their_shares_and_keep_absent_ones_away():
 def test_neighbors_explain_nothing_of_constant_rows_and_of_one_row():
     assert explained_by_neighbors(np.ones((20, 3))) == 0.05
     assert explained_by_neighbors(np.ones((1, 3))) == 0.05
-
-
-def test_cross_fitted_answers_have_not_seen_their_label():
-    held_out, codes = random_answers(np.random.default_rng(3), m=30)
-    fold, first = np.arange(30) % 5, np.full(3, 1 / 3)
-    found = cross_fitted(held_out, codes, first, fold)
-    changed = codes.copy()
-    changed[fold == 2] = (changed[fold == 2] + 1) % 3
-    again = cross_fitted(held_out, changed, first, fold)
-    assert np.array_equal(found[fold == 2], again[fold == 2])
-    assert not np.array_equal(found[fold != 2], again[fold != 2])
-    np.testing.assert_allclose(found.sum(axis=1), 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -14,82 +12,6 @@ LEVEL = 0.95
 # Labels that are missing per class and label: with few labels per class a draw that has many of
 # one and few of another looks easy and labels badly.
 _UNEVEN_DRAWS = 2.5
-
-
-@dataclass(frozen=True)
-class ErrorEstimate:
-    """The error rate to expect among unlabeled rows.
-
-    Attributes
-    ----------
-    value, low, high, level : float
-    n_labels : int
-    trivial : float
-        Error of the most frequent class among the labels.
-    """
-
-    value: float
-    low: float
-    high: float
-    level: float
-    n_labels: int
-    trivial: float
-
-
-def error_estimate(combined, cross, codes, *, n_folds: int = 10, level: float = LEVEL):
-    """Return the error rate to expect, with its interval.
-
-    Parameters
-    ----------
-    combined : ndarray of shape (m, k)
-        ``held_out`` of a `fewfold.labeling.stacking.Stack`: candidates have not seen the label,
-        the weights have. Too optimistic.
-    cross : ndarray of shape (m, k)
-        From `fewfold.labeling.stacking.cross_fitted`: the weights have not seen it either, but
-        are fitted to fewer labels. Too pessimistic.
-    codes : int ndarray of shape (m,)
-    n_folds : int
-        Folds of the candidates' held-out answers; m for leave-one-out.
-    level : float
-
-    Returns
-    -------
-    ErrorEstimate
-        The cross-fitted error, from the lower end of Wilson's interval of the optimistic one to
-        the upper end of that of the pessimistic one. The number of labels is lowered to
-        m / (1 + 2 / (n_folds - 1) + 2.5 k / m): the folds' models share most of their labels
-        (Nadeau and Bengio, doubled because the truth varies with the labels as well).
-
-    Examples
-    --------
-    >>> codes = np.arange(100) % 2
-    >>> said = np.eye(2)[np.where(np.arange(100) < 10, 1 - codes, codes)]
-    >>> found = error_estimate(said, said, codes)
-    >>> found.value, round(found.low, 3), round(found.high, 3), found.trivial
-    (0.1, 0.051, 0.186, 0.5)
-    """
-    codes = np.asarray(codes)
-    m, k = cross.shape
-    optimistic = float(np.mean(np.argmax(combined, axis=1) != codes))
-    value = float(np.mean(np.argmax(cross, axis=1) != codes))
-    n = m / (1 + 2 / (max(n_folds, 2) - 1) + _UNEVEN_DRAWS * k / m)
-    low, high = wilson(min(optimistic, value), n, level)[0], wilson(value, n, level)[1]
-    trivial = 1 - float(np.bincount(codes).max()) / m
-    return ErrorEstimate(value, low, high, level, m, trivial)
-
-
-def wilson(share: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-    """Return Wilson's interval for a share of n trials.
-
-    >>> [round(end, 3) for end in wilson(0.1, 100)]
-    [0.055, 0.174]
-    """
-    from scipy.stats import norm
-
-    z = norm.ppf(0.5 + level / 2)
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
 
 def regression_weights(held_out, y, first, strength: float = STRENGTH) -> np.ndarray:

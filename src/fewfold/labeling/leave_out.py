@@ -14,7 +14,7 @@ from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.linalg.laplacian import components, degrees
-from fewfold.methods.diffusion.spreading import conjugate_gradients, match_priors, softmax_scale
+from fewfold.methods.diffusion.spreading import conjugate_gradients
 
 METHODS = ("poisson", "spreading")
 _TOL, _MAX_ITER = 1e-8, 3000
@@ -131,97 +131,3 @@ def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) ->
     )
     project(V)
     return Responses(inverse[:, None] * V, rows, component, method)
-
-
-def to_proba(responses: Responses, kept, codes, n_classes: int, shares=None) -> np.ndarray:
-    """Return class probabilities of all rows from some of the labels.
-
-    Parameters
-    ----------
-    responses : Responses
-    kept : bool ndarray of shape (m,)
-    codes : int ndarray of shape (m,)
-    n_classes : int
-    shares : ndarray of shape (n_classes,), optional
-        Share that each class has among all rows; None: no correction.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        Classes without a kept label have 0; rows that no label reaches the shares of the labels.
-    """
-    values, is_reached = responses.scores(kept, codes, n_classes)
-    counts = np.bincount(codes[kept], minlength=n_classes)
-    present = counts > 0
-    proba = np.zeros_like(values)
-    part = values[:, present]
-    if responses.method == "poisson":
-        scaled = part * softmax_scale(part)
-        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    else:
-        scaled = part
-    total = scaled.sum(axis=1, keepdims=True)
-    lost = ~is_reached | (total[:, 0] <= 0)
-    found = np.where(
-        lost[:, None], counts[present] / counts.sum(), scaled / np.where(total > 0, total, 1)
-    )
-    if shares is not None:
-        wanted = np.asarray(shares, dtype=float)[present]
-        found = match_priors(found, wanted / wanted.sum())
-    proba[:, present] = found
-    return proba
-
-
-def held_out_proba(responses, codes, n_classes: int, folds, shares_of=None) -> np.ndarray:
-    """Return the probabilities of each label without the labels of its fold.
-
-    Parameters
-    ----------
-    responses : Responses
-    codes : int ndarray of shape (m,)
-    n_classes : int
-    folds : list of int ndarray of shape (m,)
-        ``[np.arange(m)]`` leaves out one at a time. The mean over the repeats is returned.
-    shares_of : callable, optional
-        From the codes that are kept to the shares of the classes.
-
-    Returns
-    -------
-    ndarray of shape (m, n_classes)
-    """
-    total = np.zeros((len(codes), n_classes))
-    for fold in folds:
-        for held in range(fold.max() + 1):
-            kept = fold != held
-            if not kept.any():
-                total[~kept] += 1 / n_classes
-                continue
-            shares = None if shares_of is None else shares_of(codes[kept])
-            proba = to_proba(responses, kept, codes, n_classes, shares)
-            total[~kept] += proba[responses.rows[~kept]]
-    return total / len(folds)
-
-
-def contradicted(held_out, codes, least: float = 0.95) -> np.ndarray:
-    """Return the labels that all others contradict: the answer without them is another class.
-
-    Parameters
-    ----------
-    held_out : ndarray of shape (m, n_classes)
-        Calibrated; a class that only this label has is not held against it.
-    codes : int ndarray of shape (m,)
-    least : float
-        Probability of the other class from which a label counts as contradicted.
-
-    Returns
-    -------
-    int ndarray
-        Positions among the labels, the most contradicted first.
-    """
-    codes = np.asarray(codes)
-    alone = np.bincount(codes, minlength=held_out.shape[1])[codes] == 1
-    other = held_out.copy()
-    other[np.arange(len(codes)), codes] = 0
-    worst = np.where(alone, 0, other.max(axis=1))
-    found = np.flatnonzero(worst >= least)
-    return found[np.argsort(-worst[found], kind="stable")]

@@ -76,26 +76,6 @@ def parse_priors(text: str):
         ) from None
 
 
-def change_shares(proba, learned, wanted) -> np.ndarray:
-    """Return probabilities as they would be if classes had other shares (Bayes' rule).
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n, k)
-    learned : ndarray of shape (k,)
-        Shares among the labels that the probabilities were learned from.
-    wanted : ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> change_shares(np.array([[0.5, 0.5]]), [0.5, 0.5], [0.8, 0.2]).tolist()
-    [[0.8, 0.2]]
-    """
-    ratio = np.asarray(wanted, dtype=float) / np.maximum(learned, 1e-12)
-    scaled = proba * ratio
-    return scaled / scaled.sum(axis=1, keepdims=True)
-
-
 # Chance from which the combined answer is brought to equal classes.
 SURELY_EQUAL = 0.95
 

@@ -27,34 +27,6 @@ _RANGE = (-2.3, 1.6)  # of log exponents: from 0.1 to 5
 FEW_LABELS = 20
 
 
-def stratified_folds(codes, n_folds: int, rng) -> np.ndarray:
-    """Assign labels to folds at random, each class evenly over them.
-
-    Parameters
-    ----------
-    codes : int ndarray of shape (m,)
-    n_folds : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    fold : int ndarray of shape (m,)
-        With fewer labels than folds, each label has its own.
-
-    Examples
-    --------
-    >>> fold = stratified_folds(np.repeat([0, 1], 10), 5, np.random.default_rng(0))
-    >>> np.bincount(fold).tolist(), np.bincount(fold[:10]).tolist()
-    ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2])
-    """
-    codes = np.asarray(codes)
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[order] = np.arange(len(codes)) % min(n_folds, len(codes))
-    return fold
-
-
 def sharpen(proba, exponent: float) -> np.ndarray:
     """Return probabilities to a power, normalized again; 1 leaves them as they are."""
     scores = exponent * np.log(np.maximum(proba, _LEAST_LOG))
@@ -220,58 +192,7 @@ def fit_stack(
     return Stack(weights, exponents, combined, np.array([*losses, log_loss(combined, codes)]))
 
 
-def cross_fitted(held_out, codes, first, fold, *, strength: float | None = None) -> np.ndarray:
-    """Return the combined answer to each label, with weights that have not seen its fold.
-
-    Parameters
-    ----------
-    held_out, codes, first, strength : see `fit_stack`
-    fold : int ndarray of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m, k)
-    """
-    held_out, codes = np.asarray(held_out, dtype=float), np.asarray(codes)
-    found = np.zeros(held_out.shape[1:])
-    for held in range(fold.max() + 1):
-        out = fold == held
-        if out.all():
-            return _combined(held_out, first, np.ones(len(first)))
-        stack = fit_stack(held_out[:, ~out], codes[~out], first, strength=strength)
-        found[out] = stack.combine(held_out[:, out])
-    return found
-
-
 def log_loss(proba, codes) -> float:
     """Return the mean log-loss, with probabilities kept away from 0."""
     own = proba[np.arange(len(codes)), codes]
     return float(-np.log((1 - _FLOOR) * own + _FLOOR / proba.shape[1]).mean())
-
-
-def out_of_fold(candidate, X, rows, codes, n_classes: int, folds, shared) -> np.ndarray:
-    """Return a candidate's probabilities of labels that it did not see.
-
-    Parameters
-    ----------
-    candidate : CandidateClassifier
-    X : ndarray of shape (n, d)
-        All rows: unlabeled ones take part, and held-out rows as unlabeled ones.
-    rows, codes : int ndarray of shape (m,)
-    n_classes : int
-    folds : list of int ndarray of shape (m,)
-        One per repeat; the mean over the repeats is returned.
-    shared : dict
-        From the candidate's ``prepare``.
-
-    Returns
-    -------
-    ndarray of shape (m, n_classes)
-    """
-    total = np.zeros((len(rows), n_classes))
-    for fold in folds:
-        for held in range(fold.max() + 1):
-            out = fold == held
-            model = candidate.fit_codes(X, shared, rows[~out], codes[~out], n_classes)
-            total[out] += model.decide_rows(X, shared, rows[out])
-    return total / len(folds)

@@ -1,1 +1,0 @@
-"""Averages over the neighbor graph, as a step after any learner."""
