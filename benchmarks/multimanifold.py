@@ -1,4 +1,4 @@
-"""Print the figures of docs/methods/multimanifold.md.
+"""Print the figures of docs/methods/multimanifold.md and docs/notes/multimanifold.md.
 
 python benchmarks/multimanifold.py synthetic [--sets a,b] [--labelled 20,40] [--trials 10]
 python benchmarks/multimanifold.py digits [--trials 10]

@@ -259,30 +259,6 @@ def test_abstaining_and_few_labels(project, tmp_path):
     assert ((table["label"] == "") == (~table["was_labeled"] & (table["confidence"] < 0.99))).all()
 
 
-def test_the_tutorial_runs_as_written(project, tmp_path):
-    """Every command and Python block of docs/tutorial.md, in order, in one folder."""
-    from _project import ROOT
-
-    text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
-    blocks = text.split("```")[1::2]
-    commands = 0
-    for block in blocks:
-        language, _, body = block.partition("\n")
-        if language == "python":
-            script = tmp_path / f"block_{commands}.py"
-            script.write_text(body, encoding="utf-8")
-            done = project.run(sys.executable, script, cwd=tmp_path)
-        elif language == "sh":
-            body = body.replace("fewfold ", f"{sys.executable} -m fewfold.cli ")
-            done = project.run("sh", "-e", "-c", body, cwd=tmp_path)
-        else:
-            continue
-        commands += 1
-        assert done.returncode == 0, f"{body}\n{done.stdout[-3000:]}"
-    assert commands >= 4
-    assert (tmp_path / "wines-labels/labels.csv").exists()
-
-
 def test_the_config_of_the_readme_runs_on_the_file_that_label_reads(project, tmp_path):
     """One reader: names of rows, categories and empty cells are the same in both commands."""
     frame, _ = make_file(tmp_path, n=240, labelled=130)

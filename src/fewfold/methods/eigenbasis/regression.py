@@ -14,7 +14,7 @@ EXTENSIONS = ("nystrom", "harmonic")
 # Strengths tried by ridge="loo".
 _RIDGES = (0.0, *np.logspace(-6, 1, 15).tolist())
 # A share of few labels may leave too few vectors to tell the classes apart; so many are tried
-# beside it, and the penalty keeps them smooth (docs/methods/eigenbasis.md).
+# beside it, and the penalty keeps them smooth (docs/notes/eigenbasis.md).
 MANY_VECTORS = 200
 # Rough vectors cost the square of their eigenvalue.
 SMOOTHNESS = 2.0
