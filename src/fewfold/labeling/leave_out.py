@@ -85,49 +85,69 @@ class Responses:
         return self.G[row] * self.sources(everything, codes, n_classes)[:, answer]
 
 
-def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) -> Responses:
-    """Solve a diffusion for a unit source at each of some rows.
+class Solver:
+    """Solves a diffusion on one graph for unit sources at any rows.
 
     Parameters
     ----------
     W : csr_array of shape (n, n)
         Symmetric weights.
-    rows : int ndarray of shape (m,)
     method : {"poisson", "spreading"}
     alpha : float
         Of label spreading.
+    tol : float
+        Relative residual that counts as solved.
 
     Notes
     -----
-    Costs about 100 products of the graph with an (n, m) array.
+    Responses are symmetric: that of row j to a source at i is that of i to a source at j.
     """
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: allowed are {', '.join(METHODS)}.")
-    W = sparse.csr_array(W, dtype=np.float64)
-    rows = np.asarray(rows, dtype=np.int64)
-    n, m = W.shape[0], len(rows)
-    _, component = components(W)
-    d = degrees(W)
-    inverse = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1)), 0)
-    S = sparse.csr_array(sparse.diags_array(inverse) @ W @ sparse.diags_array(inverse))
-    B = np.zeros((n, m))
-    B[rows, np.arange(m)] = 1.0
-    if method == "spreading":
-        G, *_ = conjugate_gradients(
-            lambda P: P - alpha * (S @ P), (1 - alpha) * B, tol=_TOL, max_iter=_MAX_ITER
+
+    def __init__(self, W, method: str = "poisson", *, alpha: float = 0.99, tol: float = _TOL):
+        if method not in METHODS:
+            raise InputError(f"method={method!r}: allowed are {', '.join(METHODS)}.")
+        W = sparse.csr_array(W, dtype=np.float64)
+        self.method, self.alpha, self.tol, self.n_rows = method, alpha, tol, W.shape[0]
+        _, self.component = components(W)
+        d = degrees(W)
+        self._inverse = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1)), 0)[:, None]
+        scale = sparse.diags_array(self._inverse[:, 0])
+        self._S = sparse.csr_array(scale @ W @ scale)
+        self._null = np.sqrt(d)
+        self._volume = np.maximum(np.bincount(self.component, weights=d), 1e-300)[:, None]
+        self._sums = sparse.csr_array(
+            (self._null, (self.component, np.arange(len(d)))), shape=(len(self._volume), len(d))
         )
-        return Responses(G, rows, component, method)
-    null = np.sqrt(d)
-    volume = np.maximum(np.bincount(component, weights=d), 1e-300)
-    sums = sparse.csr_array((null, (component, np.arange(n))), shape=(len(volume), n))
 
-    def project(R):
-        R -= null[:, None] * ((sums @ R) / volume[:, None])[component]
+    def _project(self, R):
+        R -= self._null[:, None] * ((self._sums @ R) / self._volume)[self.component]
 
-    B *= inverse[:, None]
-    project(B)
-    V, *_ = conjugate_gradients(
-        lambda P: P - S @ P, B, tol=_TOL, max_iter=_MAX_ITER, project=project
-    )
-    project(V)
-    return Responses(inverse[:, None] * V, rows, component, method)
+    def solve(self, rows) -> np.ndarray:
+        """Return the responses of all rows to a unit source at each of some, (n, m).
+
+        Costs about 100 products of the graph with an (n, m) array.
+        """
+        m = len(rows)
+        B = np.zeros((self.n_rows, m))
+        B[rows, np.arange(m)] = 1.0
+        return self.respond(B)
+
+    def respond(self, B) -> np.ndarray:
+        """Return the responses to sources of any strength, (n, m); ``B`` is overwritten."""
+        options = {"tol": self.tol, "max_iter": _MAX_ITER}
+        if self.method == "spreading":
+            B *= 1 - self.alpha
+            return conjugate_gradients(lambda P: P - self.alpha * (self._S @ P), B, **options)[0]
+        B *= self._inverse
+        self._project(B)
+        V, *_ = conjugate_gradients(lambda P: P - self._S @ P, B, project=self._project, **options)
+        self._project(V)
+        return self._inverse * V
+
+
+def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) -> Responses:
+    """Solve a diffusion for a unit source at each of some rows; see `Solver`."""
+    rows = np.asarray(rows, dtype=np.int64)
+    solver = Solver(W, method, alpha=alpha)
+    return Responses(solver.solve(rows), rows, solver.component, method)
+

@@ -1,0 +1,221 @@
+"""Labeling sessions with simulated people: are promises kept, and what do they cost?
+
+    python benchmarks/session.py promise [--runs 60] [--sets digits,usps]   runs and stores
+    python benchmarks/session.py table --store benchmarks/results/session.csv    prints the table
+    python benchmarks/session.py latency [--rows 1000,10000,100000]         CPU s after an answer
+
+Six sets of at most 2000 rows: digits, USPS, LETTER, a sample of Fashion-MNIST and two tables. A
+run starts without labels and lets `LabelingSession` choose; the person errs at a rate of 0, 2 or
+5 % (the same answer to the same row whenever asked). After every answer the interval of the
+present labels is compared with the truth, and so is every claim that could be made of the promise.
+An error is a label other than the person's answer would be; errors against the truth are stored
+beside it. Runs that are in the store (results/session/runs.csv) are not run again; those of the
+docs are in benchmarks/results/session.csv.
+Real data: FEWFOLD_MIRROR. Graphs and responses are kept under results/session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from evidence import mirror
+
+from fewfold.graph.build import GraphSettings, build_graph
+from fewfold.labeling.intake import read_input
+from fewfold.labeling.leave_out import Solver
+from fewfold.methods.diffusion.estimator import image_graph_settings
+from fewfold.session.session import LabelingSession
+
+CACHE = Path("results/session")
+SETS = ("digits", "usps", "letter", "fashion", "banknote-authentication", "pima-indians-diabetes")
+SHAPES = {"digits": (8, 8), "usps": (16, 16), "fashion": (28, 28)}
+# Promised share of wrong labels, without mistakes of the person; their rate is added.
+SHARES = {"digits": 0.05, "usps": 0.08, "letter": 0.2, "fashion": 0.2,
+          "banknote-authentication": 0.03, "pima-indians-diabetes": 0.2}  # fmt: skip
+RATES = (0.0, 0.02, 0.05)
+MOST_ROWS, MOST_ANSWERS = 2000, 1000
+
+
+def read_rows(name):
+    """Return features and class codes of at most 2000 rows."""
+    if name == "fashion":
+        with np.load(mirror() / "fashion/fashion-sample-10000.npz") as data:
+            X, y = data["X"], data["y"]
+    elif name in ("digits", "usps", "letter"):
+        from fewfold.datasets import load
+
+        data = load(name)
+        X, y = data.X, np.unique(data.y, return_inverse=True)[1]
+    else:
+        path = mirror() / f"tables/{name}.csv.gz"
+        target = pd.read_csv(path).iloc[:, -1]  # of both tables the last column
+        X = read_input(path, n_clusters=2, drop=[target.name]).X
+        y = np.unique(target, return_inverse=True)[1]
+    X = np.asarray(X, dtype=np.float32).reshape(len(y), -1)
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_ROWS])
+    return X[rows], np.unique(np.asarray(y)[rows], return_inverse=True)[1]
+
+
+class Prepared:
+    """The graph of a set, with all responses."""
+
+    def __init__(self, name):
+        X, self.y = read_rows(name)
+        shape = SHAPES.get(name)
+        settings = GraphSettings(n_neighbors=10, symmetrize="mean")
+        if shape is not None:
+            settings = image_graph_settings(shape)
+        self.X = X
+        self.graph = build_graph(X, settings)
+        file = CACHE / f"{name}.npy"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.save(file, Solver(self.graph.W, tol=1e-6).solve(np.arange(len(X))))
+        self.responses = np.load(file)
+
+
+def one_run(data: Prepared, share, rate, seed) -> dict:
+    """Simulate one session to its end."""
+    rng = np.random.default_rng([seed, 5])
+    k = int(data.y.max()) + 1
+    said = data.y.copy()
+    slips = np.flatnonzero(rng.random(len(said)) < rate)
+    said[slips] = (said[slips] + rng.integers(1, k, len(slips))) % k
+    names = [str(c) for c in range(k)]
+    session = LabelingSession(
+        data.graph, np.full(len(said), -1), names, promise=share, seed=seed,
+        responses=data.responses,
+    )  # fmt: skip
+    missed = missed_group = broken = False
+    reached = None
+    for _ in range(MOST_ANSWERS):
+        state = session.promise()
+        if state.kind in ("kept", "person", "not reachable"):
+            break
+        row = session.suggest().row
+        session.answer(row, names[said[row]])
+        labels, _ = session.labels()
+        error = np.mean(labels != said)
+        reached = session.record.n_answers if reached is None and error <= share else reached
+        found = session.estimate()
+        missed |= not found.low - 1e-12 <= error <= found.high + 1e-12
+        missed_group |= _group_missed(session, labels, said, found)
+        broken |= _is_broken(session, said, share)
+    state = session.promise()
+    final = session.record.final_labels() if session.record.promises else session.labels()[0]
+    doubtful = state.doubtful if state.doubtful is not None else np.empty(0, np.int64)
+    rest = np.setdiff1d(np.arange(len(said)), doubtful)
+    return {
+        "outcome": state.kind, "answers": session.record.n_answers, "doubtful": len(doubtful),
+        "reached": reached, "broken": broken, "missed": missed, "missed_group": missed_group,
+        "error": np.mean(final[rest] != said[rest]),
+        "to_truth": np.mean(final[rest] != data.y[rest]),
+        "width": found.high - found.low, "freezes": len(session.record.promises),
+    }  # fmt: skip
+
+
+def _group_missed(session, labels, said, found):
+    last = session.record.epochs[-1] if session.record.epochs else None
+    if last is None:
+        return False
+    wrong = labels[last.rows] != said[last.rows]
+    groups = [(found.classes[session.classes[c]], last.labels == c) for c in np.unique(last.labels)]
+    edges = [(n, *map(float, n.split(" to "))) for n in found.bands]
+    groups += [
+        (found.bands[n], (last.confidence >= low) & ((last.confidence < high) | (high == 1)))
+        for n, low, high in edges
+    ]
+    return any(not part.low <= wrong[inside].sum() <= part.high for part, inside in groups)
+
+
+def _is_broken(session, said, share):
+    """Whether any claim that the latest frozen labels allow now is false."""
+    record = session.record
+    if not record.promises:
+        return False
+    final = record.final_labels()
+    for number in range(1, record.promises[-1].n_kept(record.answers) + 1):
+        rest = np.ones(len(said), bool)
+        rest[record.doubtful(number)] = False
+        if np.mean(final[rest] != said[rest]) > share:
+            return True
+    return False
+
+
+def run(arguments):
+    """Run what is not stored yet."""
+    done = (
+        pd.read_csv(arguments.store)
+        if arguments.store.exists()
+        else pd.DataFrame(columns=["set", "rate", "seed"])
+    )
+    known = set(zip(done["set"], done["rate"].astype(float), done["seed"]))
+    for name in arguments.sets.split(","):
+        data, rows = None, []
+        for rate in RATES:
+            for seed in range(arguments.runs):
+                if (name, rate, seed) in known:
+                    continue
+                data = data or Prepared(name)
+                share = SHARES[name] + rate
+                start = time.process_time()
+                found = one_run(data, share, rate, seed)
+                cost = time.process_time() - start
+                row = {"set": name, "rate": rate, "seed": seed, "share": share, **found}
+                rows.append({**row, "cpu_s": round(cost, 2)})
+                if len(rows) % 20 == 0:
+                    print(name, rate, seed, f"{cost:.1f} s", found["outcome"], flush=True)
+                    _store(rows, arguments.store)
+                    rows = []
+        _store(rows, arguments.store)
+
+
+def _store(rows, path):
+    if rows:
+        frame = pd.DataFrame(rows).round(5)
+        frame.to_csv(path, mode="a", header=not path.exists(), index=False)
+
+
+def table(arguments):
+    """Print coverage and costs of the stored runs."""
+    runs = pd.read_csv(arguments.store)
+    shares = {name: 100 * runs[name].mean() for name in ("broken", "missed", "missed_group")}
+    print(
+        f"{len(runs)} runs: broken promises {shares['broken']:.2f} %; looking after every answer, "
+        f"an interval of all rows missed in {shares['missed']:.2f} %, one of a class or band in "
+        f"{shares['missed_group']:.2f} % of the runs"
+    )
+    print(
+        "| set | wrong answers | promise | runs | kept | rest to a person | not reached | broken "
+        "| answers | rows to a person | error at the end | against the truth |"
+    )
+    print("| --- " * 12 + "|")
+    for (name, rate), part in runs.groupby(["set", "rate"], sort=False):
+        kinds = part["outcome"].value_counts()
+        said = [f"{100 * kinds.get(k, 0) / len(part):.0f} %" for k in ("kept", "person")]
+        other = len(part) - kinds.get("kept", 0) - kinds.get("person", 0)
+        print(f"| {name} | {100 * rate:g} % | {100 * part['share'].iloc[0]:g} % | {len(part)} | "
+              f"{said[0]} | {said[1]} | {100 * other / len(part):.0f} % | {part['broken'].sum()} | "
+              f"{part['answers'].median():.0f} | {part['doubtful'].median():.0f} | "
+              f"{100 * part['error'].mean():.2f} % | "
+              f"{100 * part['to_truth'].mean():.2f} % |")  # fmt: skip
+
+
+def main():
+    """Run a command."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=("promise", "table"))
+    parser.add_argument("--runs", type=int, default=120)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--store", type=Path, default=CACHE / "runs.csv")
+    arguments = parser.parse_args()
+    arguments.store.parent.mkdir(parents=True, exist_ok=True)
+    {"promise": run, "table": table}[arguments.command](arguments)
+
+
+if __name__ == "__main__":
+    main()

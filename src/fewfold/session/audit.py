@@ -1,0 +1,223 @@
+"""Labels as they stood at one moment, and what a random audit says about them since.
+
+The rows without an answer at that moment are put into a random order, drawn after the labels were
+fixed. Among any of these rows chosen by their labels or confidences then, the first ones of the
+order are a sample drawn at random without replacement, however it was decided when to ask for
+which row and when to stop: a bound on a sequence of draws (`fewfold.session.sequences`) is about
+the order and the labels, both fixed. So rows answered for other reasons count too, when their turn
+in the order comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fewfold.labeling.calibration import calibrate, fit_calibration
+from fewfold.session.sequences import answers_expected, largest_evidence, wrong_bounds
+
+UNANSWERED, NOT_SURE = -1, -2
+BANDS = (0.0, 0.5, 0.8, 0.95, 1.0)  # of confidence, each with its own estimate
+N_EXPLORED = 80  # random rows of all that are asked about before some are left out
+N_STEPS = 7  # sets of a promise, from the surest rows to all
+LEAST_FIRST, MOST_FIRST = 0.3, 0.6  # shares of the rows in the first set
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """Labels fixed at one moment for an audit.
+
+    Attributes
+    ----------
+    rows : int array of shape (r,)
+        The rows without an answer then, in random order.
+    labels : int array of shape (r,)
+    confidence : array of shape (r,)
+    n_known : int
+        Rows with an answer then: their labels are right.
+    alpha : float
+        Probability with which a statement about these labels may be wrong.
+    """
+
+    rows: np.ndarray
+    labels: np.ndarray
+    confidence: np.ndarray
+    n_known: int
+    alpha: float
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The place of each row when they are sorted by confidence, 0 for the surest."""
+        order = np.argsort(-self.confidence, kind="stable")
+        found = np.empty(len(order), np.int64)
+        found[order] = np.arange(len(order))
+        return found
+
+    def next_row(self, answers, inside=None) -> int | None:
+        """Return the first row of the order without an answer, among some of the rows."""
+        waiting = answers[self.rows] == UNANSWERED
+        if inside is not None:
+            waiting &= inside
+        found = np.flatnonzero(waiting)
+        return int(self.rows[found[0]]) if len(found) else None
+
+    def outcomes(self, answers, inside=None) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of the draws so far were wrong, the unsure ones as wrong and as right."""
+        given = answers[self.rows]
+        wrong = given != self.labels
+        if inside is not None:
+            given, wrong = given[inside], wrong[inside]
+        waiting = np.flatnonzero(given == UNANSWERED)
+        n_drawn = waiting[0] if len(waiting) else len(given)
+        given, wrong = given[:n_drawn], wrong[:n_drawn]
+        return wrong, wrong & (given != NOT_SURE)
+
+    def bounds(self, answers, present, alpha: float, inside=None) -> Interval:
+        """Bound the wrong ones among the present labels of some rows of the audit.
+
+        Parameters
+        ----------
+        answers, present : int arrays of shape (n_rows,)
+            Answers so far, and the labels that stand now.
+        alpha : float
+        inside : bool array of shape (r,), optional
+
+        Notes
+        -----
+        A label that changed since counts as wrong in the upper and as right in the lower bound;
+        a row someone was not sure of likewise. Answered rows are right.
+        """
+        inside = np.ones(len(self.rows), bool) if inside is None else inside
+        rows, labels = self.rows[inside], self.labels[inside]
+        given = answers[rows]
+        n_fixed = int(np.sum((given >= 0) & (given != labels)))
+        n_changed = int(np.sum((given == UNANSWERED) & (present[rows] != labels)))
+        unsure_wrong, unsure_right = self.outcomes(answers, inside)
+        # Half of alpha for each side: the two bounds are about different counts.
+        high = wrong_bounds(len(rows), unsure_wrong, alpha / 2)[1]
+        low = wrong_bounds(len(rows), unsure_right, alpha / 2)[0]
+        n_open = int(np.sum(given < 0))
+        share = (unsure_wrong.sum() + 0.5) / (len(unsure_wrong) + 4.5)
+        return Interval(
+            low=int(np.clip(low - n_fixed - n_changed, 0, n_open)),
+            high=int(np.clip(high - n_fixed + n_changed, 0, n_open)),
+            expected=float(share * n_open),
+            n_rows=len(rows),
+            n_drawn=len(unsure_wrong),
+        )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers of wrong labels: at least, at most, about; among so many rows; from so many draws."""
+
+    low: int
+    high: int
+    expected: float
+    n_rows: int
+    n_drawn: int
+
+    def meet(self, other: Interval) -> Interval:
+        """Return what both say; both are right at once."""
+        best = self if self.high - self.low <= other.high - other.low else other
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        high = max(high, low)
+        return Interval(low, high, float(np.clip(best.expected, low, high)), best.n_rows,
+                        best.n_drawn)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A bound on the error of frozen labels, tested on growing sets of rows, the surest first.
+
+    The null hypothesis of a set: more than ``share`` of the labels outside of the doubtful rows
+    are wrong. Hypotheses are tested in this order and each only after all before it were
+    rejected, so all are tested at the full ``alpha`` of the frozen labels: a wrong claim needs
+    the rejection of the first true one.
+
+    Attributes
+    ----------
+    frozen : Frozen
+    share : float
+        Allowed share of wrong labels.
+    sizes : tuple of int
+        Numbers of the surest rows in the sets, growing; the last is all of them.
+    """
+
+    frozen: Frozen
+    share: float
+    sizes: tuple
+
+    @classmethod
+    def plan(cls, frozen: Frozen, share: float) -> Promise:
+        """Choose the sets.
+
+        The first has an expected error of half of what is allowed, but at least 30 and at most 60 %
+        of the rows: while all rows are audited, larger sets then need more answers than it.
+        """
+        n = len(frozen.rows)
+        expected = np.cumsum(1 - np.sort(frozen.confidence)[::-1])
+        fits = np.flatnonzero(expected <= share / 2 * (frozen.n_known + 1 + np.arange(n)))
+        first = int(fits[-1]) + 1 if len(fits) else 0
+        first = int(np.clip(first, np.ceil(LEAST_FIRST * n), np.ceil(MOST_FIRST * n)))
+        sizes = np.unique(np.linspace(first, n, N_STEPS).round().astype(int))
+        return cls(frozen, share, tuple(int(s) for s in sizes))
+
+    def inside(self, number: int) -> np.ndarray:
+        """Return which rows of the audit are in a set."""
+        return self.frozen.place < self.sizes[number]
+
+    def allowed(self, number: int) -> int:
+        """Return how many labels of a set may be wrong."""
+        return int(np.floor(self.share * (self.frozen.n_known + self.sizes[number]) + 1e-9))
+
+    def n_kept(self, answers) -> int:
+        """Return for how many sets, from the first, the promise is proven by the answers."""
+        needed = np.log(1 / self.frozen.alpha)
+        for number in range(len(self.sizes)):
+            outcomes, _ = self.frozen.outcomes(answers, self.inside(number))
+            found = largest_evidence(self.sizes[number], self.allowed(number), outcomes)
+            if found < needed:
+                return number
+        return len(self.sizes)
+
+    def next_step(self, answers, proven: int) -> tuple[int, int, int] | None:
+        """Return the set to prove next, with about how many answers, and how many rows it leaves.
+
+        The set for which answers and rows left to a person are fewest together; all rows, until
+        enough is known of them. None if to leave all unproven rows to a person takes no more. The
+        estimates decide what is asked, not what is claimed.
+        """
+        n_drawn = len(self.frozen.outcomes(answers)[0])
+        if n_drawn < min(N_EXPLORED, len(self.frozen.rows)):
+            return len(self.sizes) - 1, N_EXPLORED - n_drawn, 0
+        chance = self._chance_wrong(answers)
+        frozen, best, most = self.frozen, None, 0.0
+        is_open = answers[frozen.rows] < 0
+        inside = self.inside(proven - 1) if proven else np.zeros(len(is_open), bool)
+        cost = int(np.sum(is_open & ~inside))
+        for number in range(proven, len(self.sizes)):
+            inside = self.inside(number)
+            outcomes, _ = frozen.outcomes(answers, inside)
+            n, waiting = self.sizes[number], inside & is_open
+            share = float(chance[waiting].mean()) if waiting.any() else 0.0
+            left = answers_expected(n, self.allowed(number), share, frozen.alpha,
+                                    len(outcomes), int(outcomes.sum()))  # fmt: skip
+            if left is None:
+                continue
+            # Answers to rows of this set that a smaller one needs as well come in proportion.
+            most = max(most * n / self.sizes[max(number - 1, 0)], left)
+            n_left = int(np.sum(is_open & ~inside))
+            if most + n_left < cost:
+                best, cost = (number, int(np.ceil(most)), n_left), most + n_left
+        return best
+
+    def _chance_wrong(self, answers):
+        """Return how likely each row is wrong: its confidence, corrected by the answers so far."""
+        given = answers[self.frozen.rows]
+        known = given >= 0
+        right = given[known] == self.frozen.labels[known]
+        fitted = fit_calibration(self.frozen.confidence[known], right)
+        return 1 - calibrate(self.frozen.confidence, *fitted)

@@ -1,0 +1,330 @@
+"""Label rows one by one: which next, what the others are now, how wrong they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fewfold.exceptions import InputError
+from fewfold.labeling.advice import crowding
+from fewfold.labeling.calibration import calibrate, fit_calibration
+from fewfold.session.audit import NOT_SURE, UNANSWERED
+from fewfold.session.first_rows import rows_to_label_first
+from fewfold.session.live import LiveDiffusion
+from fewfold.session.promises import PromiseState, promise_state, should_freeze
+from fewfold.session.record import Estimate, Record
+
+AUDIT_SHARE = 0.3  # of the rows that are offered while the model learns
+N_FIRST = 10  # rows to label first where there is no label
+PUT_OFF = 10  # answers until a skipped row is offered again
+FRESH = 0.8  # share of the labels that the combination must have seen to be shown
+AUDIT, MODEL, FIRST = "audit", "model", "first"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A row to label.
+
+    Attributes
+    ----------
+    row : int
+    why : {"audit", "model", "first"}
+        Drawn at random to measure the error, chosen to teach the model, or typical of the data.
+    probability : float
+        With which this row was to be offered now, given all before.
+    label : str or None
+        The present label.
+    confidence : float
+    """
+
+    row: int
+    why: str
+    probability: float
+    label: str | None
+    confidence: float
+
+
+class LabelingSession:
+    """Labels of all rows that follow each answer, with a true statement of their error.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+        Of the rows.
+    given : int array of shape (n,)
+        Class codes, -1 where unlabeled.
+    classes : list of str
+    folder : path-like or None
+        Of the journal; None keeps answers in memory.
+    promise : float, optional
+        Share of wrong labels that is to be promised.
+    level : float
+        Confidence of all statements.
+    seed : int
+    responses : ndarray of shape (n, n), optional
+        See `fewfold.session.live.LiveDiffusion`.
+    digest : str
+        Of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewfold.graph.build import GraphSettings, build_graph
+    >>> X, y = load_iris(return_X_y=True)
+    >>> graph = build_graph(X.astype("float32"), GraphSettings(symmetrize="mean"))
+    >>> session = LabelingSession(graph, np.full(150, -1), ["0", "1", "2"])
+    >>> for _ in range(60):
+    ...     row = session.suggest().row
+    ...     session.answer(row, str(y[row]))
+    >>> found = session.estimate()
+    >>> labels, _ = session.labels()
+    >>> bool(found.low <= np.mean(labels != y) <= found.high)
+    True
+    """
+
+    def __init__(self, graph, given, classes, *, folder=None, promise=None, level=0.95,
+                 seed=0, responses=None, digest=""):  # fmt: skip
+        if promise is not None and not 0 < promise < 0.5:
+            raise InputError(f"promise {promise:g}: allowed is a share above 0 and below 0.5.")
+        self.record = Record(given, classes, folder=folder, digest=digest, level=level, seed=seed)
+        self.graph, self.share = graph, promise
+        self.live = LiveDiffusion(graph.W, len(self.record.classes), responses)
+        known = np.flatnonzero(self.record.answers >= 0)
+        self.live.start(known, self.record.answers[known])
+        self._central = np.sqrt(crowding(graph.scales))
+        self._first = None
+        self._offers: dict[int, Suggestion] = {}
+        self._combined = None  # labels, confidence, number of labels that they were learned from
+        self._present = self._state = None
+        self.costs: list[tuple[int, float]] = []  # of keeping the promise, as seen after answers
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes."""
+        return self.record.classes
+
+    @property
+    def n_known(self) -> int:
+        """How many rows have a label or an answer."""
+        return int(np.sum(self.record.answers >= 0))
+
+    # What the rows are now
+
+    @property
+    def source(self) -> str:
+        """Which labels are shown: "combination" or "diffusion"."""
+        return "combination" if self._uses_combination() else "diffusion"
+
+    def _uses_combination(self):
+        return self._combined is not None and self._combined[2] >= FRESH * self.n_known
+
+    def set_combination(self, labels, confidence, n_labels: int) -> None:
+        """Take over labels of the heavier combination, learned from so many labels."""
+        self._combined = np.asarray(labels, np.int64), np.asarray(confidence, float), int(n_labels)
+        self._present = None
+
+    def labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the present label (a code) and the chance that it is right, of every row."""
+        if self._present is None:
+            self._present = self._find_labels()
+        return self._present
+
+    def _find_labels(self):
+        if self._uses_combination():
+            label, confidence = self._combined[0].copy(), self._combined[1].copy()
+        else:
+            proba = self.live.proba()
+            label = proba.argmax(axis=1) if proba.shape[1] else np.full(len(proba), UNANSWERED)
+            confidence = proba.max(axis=1) if proba.shape[1] else np.zeros(len(proba))
+            confidence = calibrate(confidence, *self._calibration())
+        answers = self.record.answers
+        label[answers >= 0] = answers[answers >= 0]
+        confidence[answers >= 0] = 1.0
+        return label, confidence
+
+    def _calibration(self):
+        """Fit confidences to how often the label was right that stood before each answer."""
+        events = [e for e in self.record.answered.values() if e.get("raw") and "class" in e]
+        events = events[len(events) // 2 :]  # the labels of now, not those of the start
+        return fit_calibration(
+            [e["raw"] for e in events], [e["guess"] == e["class"] for e in events]
+        )
+
+    # Answers
+
+    def suggest(self, exclude=()) -> Suggestion | None:
+        """Return the row to label next; None when all have an answer.
+
+        Parameters
+        ----------
+        exclude : collection of int
+            Rows that somebody else is looking at.
+        """
+        barred = {*exclude, *self._put_off()}
+        found = self._choose(barred) or (self._choose({*exclude}) if barred else None)
+        if found is None:
+            return None
+        row, why, probability = found
+        label, confidence = self.labels()
+        if why == AUDIT and row not in self.record.offered:
+            self.record.offer(row)
+        name = self.classes[label[row]] if label[row] >= 0 else None
+        offer = Suggestion(row, why, probability, name, float(confidence[row]))
+        self._offers[row] = offer
+        return offer
+
+    def _put_off(self):
+        now = self.record.n_answers
+        return [row for row, then in self.record.skipped.items() if now < then + PUT_OFF]
+
+    def _choose(self, barred):
+        answers = self.record.answers.copy()
+        if barred:
+            answers[list(barred)] = NOT_SURE
+        n_open = int(np.sum(answers == UNANSWERED))
+        if not n_open:
+            return None
+        state = self.promise()
+        if state is not None and state.kind == "auditing":
+            row = self.record.promises[-1].frozen.next_row(answers, state.inside)
+            if row is not None:
+                return row, AUDIT, 1 / int(np.sum(state.inside & (answers[
+                    self.record.promises[-1].frozen.rows] == UNANSWERED)))  # fmt: skip
+        if self.n_known < N_FIRST and not (self.record.given >= 0).any():
+            row = self._typical(answers)
+            if row is not None:
+                return row, FIRST, 1.0
+        model, audit = self._model_row(answers), self.record.next_audit(answers)
+        coin = np.random.default_rng([self.record.seed, 2, len(self.record.journal.events)])
+        is_audit = audit is not None and (model is None or coin.random() < AUDIT_SHARE)
+        row = audit if is_audit else model
+        if row is None:
+            return None
+        chance = (1 - AUDIT_SHARE) * (row == model) + AUDIT_SHARE / n_open
+        return row, AUDIT if is_audit else MODEL, float(chance)
+
+    def _typical(self, answers):
+        if self._first is None:
+            self._first = rows_to_label_first(self.graph, N_FIRST, seed=self.record.seed)
+        waiting = self._first[answers[self._first] == UNANSWERED]
+        return int(waiting[0]) if len(waiting) else None
+
+    def _model_row(self, answers):
+        """Return the row that would teach the model most; None if no row is open."""
+        _, confidence = self.labels()
+        score = np.where(answers == UNANSWERED, (1 - confidence) * self._central, -1.0)
+        best = int(np.argmax(score))
+        return best if score[best] >= 0 else None
+
+    def answer(self, row: int, name: str | None, *, by: str | None = None) -> None:
+        """Store an answer; it is safe when this returns.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+        name : str or None
+            The class; None: not sure.
+        by : str, optional
+            Who says so.
+        """
+        label, confidence = self.labels()
+        offer = self._offers.pop(int(row), None)
+        notes = {"why": offer.why if offer else "person"}
+        if offer is not None:
+            notes["probability"] = offer.probability
+        if (
+            0 <= int(row) < len(label)
+            and self.record.answers[row] == UNANSWERED
+            and label[row] >= 0
+        ):
+            notes |= {"guess": self.classes[label[row]], "confidence": float(confidence[row])}
+            if not self._uses_combination():
+                notes["raw"] = float(self.live.proba_of(int(row)).max())
+        if by:
+            notes["by"] = by
+        self.record.put(row, name, **notes)
+        self._follow(int(row))
+        self._after_answer()
+
+    def _follow(self, row):
+        """Bring the live labels up to date with the answer of a row."""
+        while self.live.n_classes < len(self.classes):
+            self.live.add_class()
+        code = self.record.answers[row]
+        if code >= 0:
+            self.live.add(row, int(code))
+        elif self.live.knows(row):
+            self.live.remove(row)
+        self._present = None
+
+    def _after_answer(self):
+        if self.record.epoch_is_due() and len(self.classes) > 1:
+            self.record.freeze(*self.labels())
+        if self.share is not None and self.promise().kind == "learning" and should_freeze(self):
+            self.freeze()
+
+    def add_class(self, name: str) -> None:
+        """Add a class."""
+        self.record.add_class(name)
+        self.live.add_class()
+        self._present = None
+
+    def undo(self) -> int | None:
+        """Take the latest answer back; returns its row."""
+        row = self.record.undo()
+        if row is not None:
+            self._follow(row)
+        return row
+
+    def skip(self, row: int) -> None:
+        """Put a row off; it is offered again after ten answers."""
+        self._offers.pop(row, None)
+        self.record.skip(row)
+
+    def flag(self, row: int, on: bool = True) -> None:
+        """Mark a row for a later look, or take the mark away."""
+        self.record.flag(row, on)
+
+    # What is known of the error
+
+    def estimate(self) -> Estimate:
+        """Return the error of the present labels with bounds that hold whenever one looks."""
+        return self.record.estimate(self.labels()[0])
+
+    def freeze(self) -> None:
+        """Fix the labels for the audit of the promise; answers from now on can prove it."""
+        if self.share is None:
+            raise InputError("There is no promise to keep. Give one: promise=0.02.")
+        self.record.freeze(*self.labels(), share=self.share)
+        self.costs.clear()
+
+    def promise(self) -> PromiseState | None:
+        """Return where the promise stands; None without one."""
+        if self.share is None:
+            return None
+        now = len(self.record.journal.events)
+        if self._state is None or self._state[0] != now:
+            self._state = now, promise_state(self.record, self.share)
+        return self._state[1]
+
+    def because(self, row: int, most: int = 3) -> list[dict]:
+        """Return the labels that carry a row's answer by diffusion, with their shares.
+
+        Shares are parts of the sum of all absolute contributions; negative ones speak against.
+        """
+        proba = self.live.proba_of(row)
+        if not len(proba) or not self.live.n_labels:
+            return []
+        parts = self.live.shares(row, int(proba.argmax()))
+        total = sum(abs(part) for _, part in parts) or 1.0
+        answers = self.record.answers
+        return [
+            {"row": r, "label": self.classes[answers[r]], "share": part / total}
+            for r, part in parts[:most]
+        ]
+
+    def close(self) -> None:
+        """Close the journal."""
+        self.record.close()
