@@ -150,4 +150,3 @@ def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) ->
     rows = np.asarray(rows, dtype=np.int64)
     solver = Solver(W, method, alpha=alpha)
     return Responses(solver.solve(rows), rows, solver.component, method)
-
