@@ -20,7 +20,8 @@ def brute_force(base, query, k, own=None):
 
 
 def search(base, query, k, own, probes, **options):
-    return lists.search_lists(base, query, k, own, n_lists=20, n_probes=probes, seed=0, **options)
+    index = lists.build_index(base, n_lists=options.pop("n_lists", 20))
+    return lists.search_index(index, base, query, k, own, n_probes=probes, **options)
 
 
 def test_visiting_all_lists_is_exact(clusters):
@@ -35,8 +36,8 @@ def test_visiting_more_lists_finds_more(clusters):
     own = np.arange(1500)
     true, _ = brute_force(clusters, clusters, 6, own)
     shares = []
-    for probes in (1, 3, 20):
-        found, _ = search(clusters, clusters, 6, own, probes)
+    for probes in (1, 3, 60):
+        found, _ = search(clusters, clusters, 6, own, probes, n_lists=60)
         shares.append(np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found)]) / 6)
     assert shares[0] < shares[1] < shares[2] == 1
 
@@ -54,7 +55,6 @@ def test_wide_rows_are_searched_in_principal_directions_and_compared_in_full(clu
 def test_queries_in_several_chunks_and_threads_give_the_same(clusters, monkeypatch):
     whole = search(clusters, clusters, 4, np.arange(1500), 5)
     monkeypatch.setattr(lists, "_QUERIES", 400)
-    monkeypatch.setattr(lists, "_BLOCK", 5000)
     seen = []
     parts = search(clusters, clusters, 4, np.arange(1500), 5, progress=seen.append)
     np.testing.assert_array_equal(whole[0], parts[0])
@@ -71,3 +71,42 @@ def test_duplicates_are_ordered_by_row_number():
     X = np.repeat(np.arange(700, dtype=np.float32), 3)[:, None] * np.ones(4, np.float32)
     found = nearest_neighbors(X, 2, method="approximate")
     np.testing.assert_array_equal(found.indices[300:303], [[301, 302], [300, 302], [300, 301]])
+
+
+def test_centers_in_groups_find_as_much(clusters, monkeypatch):
+    own, probes = np.arange(1500), 4
+    true, _ = brute_force(clusters, clusters, 6, own)
+
+    def recall():
+        found, _ = search(clusters, clusters, 6, own, probes, n_lists=60)
+        return np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found)]) / 6
+
+    flat = recall()
+    monkeypatch.setattr(lists, "_MANY_LISTS", 40)
+    index = lists.build_index(clusters, n_lists=60)
+    assert len(index.groups) == 8 and index.groups[-1] == index.n_lists
+    assert np.bincount(index.rows).tolist() == [1] * 1500
+    assert recall() == pytest.approx(flat, abs=0.08) and flat > 0.8
+
+
+def test_many_nearest_centers_are_the_nearest(clusters, monkeypatch):
+    index = lists.build_index(clusters, n_lists=30)
+    V = index.points[:50]
+    d2 = ((V[:, None] - index.centers[None]) ** 2).sum(axis=2)
+    monkeypatch.setattr(lists, "_MANY_PROBES", 5)
+    many = index.nearest_lists(V, 12)
+    np.testing.assert_array_equal(many[:, 0], d2.argmin(axis=1))
+    np.testing.assert_array_equal(np.sort(many), np.sort(np.argsort(d2, axis=1)[:, :12]))
+
+
+@pytest.mark.parametrize("goal", [0.8, 0.95, 0.99])
+def test_the_lists_chosen_reach_the_goal(goal):
+    X = np.random.default_rng(2).normal(size=(2000, 10)).astype(np.float32)
+    index = lists.build_index(X, n_lists=40)
+    probes = lists.choose_probes(index, 6, goal)
+    true, _ = brute_force(X, X, 6, np.arange(2000))
+    shares = []
+    for number in (probes, probes - 1):
+        found, _ = lists.search_index(index, X, X, 6, np.arange(2000), n_probes=number)
+        shares.append(np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found)]) / 6)
+    assert 1 < probes < 40 and shares[0] >= goal - 0.02 and shares[1] < goal + 0.02

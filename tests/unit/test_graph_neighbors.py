@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from fewfold.exceptions import InputError
-from fewfold.graph import neighbors
+from fewfold.graph import lists, neighbors, settings
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 
@@ -115,14 +115,41 @@ def test_large_offsets_do_not_destroy_small_distances():
 
 def test_approximate_measures_its_recall():
     X = np.random.default_rng(1).normal(size=(3000, 8)).astype(np.float32)
-    found = nearest_neighbors(X, 10, method="approximate")
-    again = nearest_neighbors(X, 10, method="approximate")
+    found = nearest_neighbors(X, 10, method="approximate", n_probes=6)
+    again = nearest_neighbors(X, 10, method="approximate", n_probes=6)
     np.testing.assert_array_equal(found.indices, again.indices)
     true = nearest_neighbors(X, 10).indices
     real = np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found.indices)]) / 10
     assert 0.3 < found.recall < 1 and abs(found.recall - real) < 0.05
     wide = nearest_neighbors(X, 10, method="approximate", n_probes=219)
     assert wide.recall == 1 and (wide.indices == true).mean() > 0.999
+
+
+def test_the_search_visits_as_many_lists_as_the_least_recall_takes(monkeypatch):
+    X = np.random.default_rng(1).normal(size=(3000, 12)).astype(np.float32)
+    true = nearest_neighbors(X, 10, method="exact").indices
+
+    def real(found):
+        return np.mean([len(np.intersect1d(a, b)) for a, b in zip(true, found.indices)]) / 10
+
+    few = nearest_neighbors(X, 10, method="approximate", min_recall=0.7)
+    many = nearest_neighbors(X, 10, method="approximate")
+    assert 0.7 <= few.recall < 0.95 and many.recall >= 0.99
+    assert real(few) == pytest.approx(few.recall, abs=0.03)
+    assert real(many) >= 0.985
+    # A sample that chose too few lists is corrected by what is measured.
+    monkeypatch.setattr(lists, "choose_probes", lambda *args, **options: 1)
+    assert nearest_neighbors(X, 10, method="approximate").recall >= 0.99
+
+
+def test_the_default_compares_all_pairs_of_few_rows_only(monkeypatch):
+    X = np.random.default_rng(2).normal(size=(1500, 3)).astype(np.float32)
+    assert nearest_neighbors(X, 4).recall is None
+    monkeypatch.setattr(settings, "EXACT_ROWS", 1499)
+    assert nearest_neighbors(X, 4).recall >= 0.99
+    assert nearest_neighbors(X, 4, query=X[:1000]).recall is None
+    assert nearest_neighbors(X, 4, query=X[:1001]).recall >= 0.99
+    assert nearest_neighbors(X, 4, method="exact").recall is None
 
 
 def test_approximate_of_few_rows_is_exact(points):

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import cache, cached_property
 
 from fewfold.exceptions import ConfigError, InputError
+from fewfold.graph.settings import PLAIN_METRICS, is_approximate
 from fewfold.methods.registry import REFERENCES, methods, sections
 from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
@@ -420,5 +421,11 @@ class Plan:
         }
 
     def graph_tiles(self, name: str, graph: str) -> int:
-        """Return the number of jobs that a graph's neighbour search is cut into."""
-        return -(-self.n_rows(name) // self.config["graphs"][graph].get("tile_rows", 20000))
+        """Return the number of jobs that a graph's neighbor search is cut into."""
+        entry, n = self.config["graphs"][graph], self.n_rows(name)
+        method, is_sparse = entry.get("method", "auto"), self.describe(name).sparse
+        is_plain = entry.get("metric", "euclidean") in PLAIN_METRICS
+        is_plain = is_plain and not entry.get("canonicalize")
+        if is_plain and not is_sparse and is_approximate(method, n):
+            return 1  # seconds for a million rows, of which sorting them into lists is a large part
+        return -(-n // entry.get("tile_rows", 20000))

@@ -6,6 +6,8 @@ from fewfold.system.compiled import numba
 
 # Products looked at together: most hold nothing close enough, which one vector compare shows.
 _GROUP = 64
+# Queries and points multiplied at once: 256 KB of products.
+_ASKING, _MEMBERS = 256, 256
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -91,40 +93,69 @@ def closest_of_columns(tile, norms, top, left, kept, distances, first, last):
 
 
 @numba.njit(nogil=True, cache=True)
-def keep_closest(block, norms, rows, members, own, kept, distances):
-    """Merge a block of candidates into the closest found so far, sorted, ties to the lower row.
+def scan_lists(V, points, norms, starts, visited, own, kept, distances):
+    """Merge the points of the visited lists into the closest of each query, ties to the lower.
 
     Parameters
     ----------
-    block : float32 (m, s), products of queries and members, times -2
-    norms : float32 (s,), squared norms of the members
-    rows, members : int64 (m,), (s,), which query and which candidate each is
-    own : int64 (n_queries,), the candidate that is the query itself, or -1
-    kept, distances : int64 and float32 (n_queries, k), changed in place
+    V : float32 (m, d), queries
+    points, norms : float32 (n, d), (n,), list by list, and their squared lengths
+    starts : int64 (n_lists + 1,)
+    visited : int64 (m, p), lists of each query, its nearest first, -1 none
+    own : int64 (m,), the point that is the query itself, or -1
+    kept, distances : int64 and float32 (m, k), changed in place; distances lack the query's length
     """
-    k = kept.shape[1]
+    n_lists = len(starts) - 1
+    asking = np.empty((_ASKING, V.shape[1]), V.dtype)
+    block = np.empty(_ASKING * _MEMBERS, V.dtype)
+    # The nearest list first: rows of later ones rarely count.
+    n_visits = visited.shape[1]
+    for first, last in ((0, min(1, n_visits)), (1, n_visits)):
+        edges = np.zeros(n_lists + 1, np.int64)
+        for q in range(len(V)):
+            for j in range(first, last):
+                if visited[q, j] >= 0:
+                    edges[visited[q, j] + 1] += 1
+        edges = np.cumsum(edges)
+        queries, ends = np.empty(edges[-1], np.int64), edges[:-1].copy()
+        for q in range(len(V)):
+            for j in range(first, last):
+                number = visited[q, j]
+                if number >= 0:
+                    queries[ends[number]] = q
+                    ends[number] += 1
+        for number in range(n_lists):
+            for top in range(edges[number], edges[number + 1], _ASKING):
+                rows = queries[top : min(top + _ASKING, edges[number + 1])]
+                for a in range(len(rows)):
+                    for f in range(V.shape[1]):
+                        asking[a, f] = -2 * V[rows[a], f]
+                for left in range(starts[number], starts[number + 1], _MEMBERS):
+                    right = min(left + _MEMBERS, starts[number + 1])
+                    tile = block[: len(rows) * (right - left)].reshape(len(rows), right - left)
+                    np.dot(asking[: len(rows)], points[left:right].T, tile)
+                    _keep_closest(tile, norms, rows, left, own, kept, distances)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _keep_closest(tile, norms, rows, left, own, kept, distances):
+    """Merge a tile of products, times -2, into the closest of the queries ``rows``."""
+    width, worst = tile.shape[1], kept.shape[1] - 1
+    bounds = np.empty(_GROUP, tile.dtype)
     for a in range(len(rows)):
         q = rows[a]
-        worst = distances[q, k - 1]
-        for b in range(len(members)):
-            d = block[a, b] + norms[b]
-            if d > worst:
-                continue
-            c = members[b]
-            # As `_insert`, which would ask for the worst once more: 5 to 10 % of a search.
-            if c == own[q] or (d == worst and c > kept[q, k - 1] >= 0):
-                continue
-            place = k - 1
-            while place > 0 and (
-                distances[q, place - 1] > d
-                or (distances[q, place - 1] == d and kept[q, place - 1] > c)
-            ):
-                distances[q, place] = distances[q, place - 1]
-                kept[q, place] = kept[q, place - 1]
-                place -= 1
-            distances[q, place] = d
-            kept[q, place] = c
-            worst = distances[q, k - 1]
+        bounds[:] = distances[q, worst]
+        for start in range(0, width, _GROUP):
+            stop = start + _GROUP
+            if stop <= width:
+                if not _any_below(tile[a, start:stop], norms[left + start : left + stop], bounds):
+                    continue
+            for b in range(start, min(stop, width)):
+                near = tile[a, b] + norms[left + b]
+                if near <= bounds[0] and left + b != own[q]:
+                    _insert(q, left + b, near, kept, distances)
+                    bounds[0] = distances[q, worst]
+            bounds[:] = bounds[0]
 
 
 @numba.njit(nogil=True, cache=True, fastmath=True)

@@ -62,6 +62,7 @@ def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progres
             rows=rows,
             metric=settings.metric,
             method=settings.method,
+            min_recall=settings.min_recall,
             progress=progress,
         )
     # Needs compiled code and transforms: loaded only by graphs that ask for it.

@@ -1,52 +1,176 @@
-"""Approximate neighbours: inverted lists searched list by list, as matrix products.
+"""Approximate neighbors: rows sorted into lists, and the lists nearest to a query searched.
 
-An inverted file searched query by query reads each list once per query and is bound by memory.
-Here the queries that visit a list are gathered and multiplied with its rows in one product, which
-runs at the speed of BLAS; a compiled loop merges each block into the closest found so far.
+The lists are the cells of k-means centers, about 128 rows each whatever the number of rows; many
+centers are found and searched group by group. So a query meets hardly more rows among a million
+than among a hundred thousand. Queries that visit a list are gathered and multiplied with its rows
+in one product, at the speed of BLAS, by a compiled loop that threads share chunk by chunk.
 """
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+# Rows per list: smaller ones need more centers, larger ones more products.
+_LIST_ROWS = 128
 # Wider rows are searched in this many principal directions, and what is found compared in full.
 _REDUCED = 96
 _WIDE = 2 * _REDUCED
-# Candidates kept per neighbour asked for, where the search saw principal directions only.
-_SPARE = 3
-# Rows per list that the centres are learned from, and rounds of k-means.
-_TRAINING, _ROUNDS = 48, 6
-# Queries handled together: their visits to lists are sorted in memory.
-_QUERIES = 2**17
-# Entries of a block of products: 16 MB, so that it stays near the processor.
-_BLOCK = 2**22
+# Candidates kept per neighbor asked for, where the search saw principal directions only.
+SPARE = 3
+# Rows per list that the centers are learned from, and rounds of k-means.
+_TRAINING, _ROUNDS = 40, 6
+# From this many centers on they are found and searched in groups.
+_MANY_LISTS = 1024
+# Groups that a row looks for its nearest centers in, at least.
+_GROUPS = 10
+# Up to this many nearest centers are found by inserting, more by partitioning.
+_MANY_PROBES = 64
+# Queries handled together: few enough to stay near the processor, many enough for each list.
+_QUERIES = 8192
+# Rows that the number of lists to visit is chosen on.
+_SAMPLE = 256
 
 
-def search_lists(
+@dataclass(frozen=True)
+class ListIndex:
+    """Rows sorted into lists.
+
+    Attributes
+    ----------
+    middle : float32 ndarray of shape (n_features,)
+        Mean of the rows, taken off: far from the origin little would be left of a distance.
+    turn : float32 ndarray of shape (n_features, n_reduced), or None
+        Principal directions that wide rows are searched in.
+    group_centers : float32 ndarray of shape (n_groups, n_reduced)
+    groups : int64 ndarray of shape (n_groups + 1,)
+        Where the centers of each group start.
+    centers : float32 ndarray of shape (n_lists, n_reduced)
+    starts : int64 ndarray of shape (n_lists + 1,)
+        Where the rows of each list start.
+    rows : int64 ndarray of shape (n,)
+        Number of each row, list by list.
+    points, norms : float32 ndarrays of shape (n, n_reduced), (n,)
+        The rows in that order, and their squared lengths.
+    """
+
+    middle: np.ndarray
+    turn: np.ndarray | None
+    group_centers: np.ndarray
+    groups: np.ndarray
+    centers: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+    points: np.ndarray
+    norms: np.ndarray
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists."""
+        return len(self.centers)
+
+    def reduce(self, M: np.ndarray) -> np.ndarray:
+        """Return rows as they are searched."""
+        return M - self.middle if self.turn is None else M @ self.turn - self.middle @ self.turn
+
+    def nearest_lists(self, V: np.ndarray, count: int) -> np.ndarray:
+        """Return each row's nearest lists, closest first, -1 where the groups held too few."""
+        return _nearest_centers(V, count, self.centers, self.group_centers, self.groups)
+
+
+def build_index(base: np.ndarray, *, seed: int = 0, n_lists: int | None = None) -> ListIndex:
+    """Sort rows into lists.
+
+    Parameters
+    ----------
+    base : float32 ndarray of shape (n, n_features)
+    seed : int
+    n_lists : int, optional
+        By default one for each 128 rows.
+    """
+    n = len(base)
+    n_lists = n_lists or max(1, n // _LIST_ROWS)
+    middle = base.mean(axis=0, dtype=np.float64).astype(np.float32)
+    turn = _principal_directions(base, middle, seed) if base.shape[1] > _WIDE else None
+    points = base - middle if turn is None else base @ turn - middle @ turn
+    group_centers, groups, centers = _centers(points, n_lists, seed)
+    home = np.empty(n, np.int64)
+
+    def sort_in(part):
+        home[part] = _nearest_centers(points[part], 1, centers, group_centers, groups)[:, 0]
+
+    _in_threads(sort_in, n)
+    order, starts = _by_number(home, len(centers))
+    points = points[order]
+    norms = np.einsum("ij,ij->i", points, points)
+    return ListIndex(
+        middle, turn, group_centers, groups, centers, starts, order, points, norms
+    )  # fmt: skip
+
+
+def choose_probes(index: ListIndex, k: int, goal: float, *, seed: int = 0) -> int:
+    """Return how many lists to visit, so that a sample of the rows finds its neighbors there.
+
+    Parameters
+    ----------
+    index : ListIndex
+    k : int
+    goal : float
+        Share of the neighbors to find.
+    seed : int
+
+    Returns
+    -------
+    int
+        From the lists that the true neighbors of the sample lie in: no search is tried out.
+    """
+    n, n_lists = len(index.rows), index.n_lists
+    picked = np.sort(np.random.default_rng(seed).choice(n, min(n, _SAMPLE), replace=False))
+    V = index.points[picked]
+    # All lists, the own one first: few of the others' rows are closer then.
+    home = np.searchsorted(index.starts, picked, side="right") - 1
+    others = np.tile(np.arange(n_lists), (len(V), 1))
+    others[np.arange(len(V)), home] = -1
+    everywhere = np.column_stack([home, others])
+    with threadpool_limits(1, "blas"):  # many small products
+        true = _scan(V, index.points, index.norms, index.starts, everywhere, picked, k)[0]
+    lists = np.searchsorted(index.starts, true, side="right") - 1
+    gaps = np.einsum("ij,ij->i", index.centers, index.centers) - 2 * V @ index.centers.T
+    # The list of rank r is visited if more than r are.
+    ranks = [np.searchsorted(np.sort(gap), gap[own]) for gap, own in zip(gaps, lists)]
+    return int(np.quantile(ranks, goal, method="higher")) + 1
+
+
+def search_index(
+    index: ListIndex,
     base: np.ndarray,
     query: np.ndarray,
     k: int,
     own: np.ndarray | None,
     *,
-    n_lists: int,
     n_probes: int,
-    seed: int,
+    spare: int = SPARE,
     progress=None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find close rows in the lists nearest to each query.
 
     Parameters
     ----------
+    index : ListIndex
     base : float32 ndarray of shape (n, n_features)
+        The rows of the index.
     query : float32 ndarray of shape (m, n_features)
     k : int
     own : int array of shape (m,), optional
         The row of ``base`` that a query is itself, which is left out.
-    n_lists, n_probes : int
-        Lists that the rows are sorted into, and lists that a query visits.
-    seed : int
+    n_probes : int
+        Lists that a query visits.
+    spare : int
+        Candidates kept per neighbor where the index sees principal directions only.
     progress : callable, optional
         Called with numbers of queries that sum to m.
 
@@ -59,44 +183,44 @@ def search_lists(
     """
     from fewfold.graph._closest import squared_gaps
 
-    n, m = len(base), len(query)
-    own = np.full(m, -1, np.int64) if own is None else np.asarray(own, np.int64)
-    # Norms cancel in the products: far from the origin little would be left of a distance.
-    middle = base.mean(axis=0, dtype=np.float64).astype(np.float32)
-    turn, wanted = None, min(k, n)
-    if base.shape[1] > _WIDE:
-        turn = _principal_directions(base, middle, seed)
-        wanted = min(_SPARE * k, n)
-    Z = _reduced(base, middle, turn)
-    V = Z if query is base else _reduced(query, middle, turn)
-    centers = _centers(Z, n_lists, seed)
-    # Where the queries are the rows and few enough to be handled together, one search does.
-    once = _nearest_lists(Z, centers, n_probes) if V is Z and m <= _QUERIES else None
-    home = (_nearest_lists(Z, centers, 1) if once is None else once)[:, 0]
-    # Rows list by list, queries by their nearest list: what is needed together lies together.
-    rows, starts = _by_list(home, len(centers))
+    n, m = len(index.rows), len(query)
+    wanted = min(k, n) if index.turn is None else min(spare * k, n)
     place = np.empty(n + 1, np.int64)
-    place[rows], place[-1] = np.arange(n), -1
-    Z = Z[rows]
-    V = V if once is None else Z
-    norms = np.einsum("ij,ij->i", Z, Z)
-    found = np.empty((m, wanted), np.int64)
-    squared = np.empty((m, wanted), np.float32)
-    for start in range(0, m, _QUERIES):
-        part = np.arange(start, min(start + _QUERIES, m))
-        visited = _nearest_lists(V[part], centers, n_probes) if once is None else once
-        order, _ = _by_list(visited[:, 0], len(centers))
-        part = part[order]
-        asking = V[part] if once is None else V
-        closest, squared[part] = _scan(
-            Z, asking, norms, starts, visited[order], place[own[part]], wanted
+    place[index.rows], place[-1] = np.arange(n), -1
+    is_self = query is base and m == n
+    # Queries by their nearest list: those of a chunk visit the same few lists.
+    order = index.rows if is_self else _by_home(index, query)
+    own = np.full(m, -1, np.int64) if own is None else np.asarray(own, np.int64)
+    found, squared = _none_found(m, min(k, wanted))
+
+    def search(part):
+        asking = order[part]
+        V = index.points[part] if is_self else index.reduce(query[asking])
+        visited = index.nearest_lists(V, min(n_probes, index.n_lists))
+        kept, gaps = _scan(
+            V, index.points, index.norms, index.starts, visited, place[own[asking]], wanted
         )
-        found[part] = np.where(closest < 0, -1, rows[closest])
-        if progress is not None:
-            progress(len(part))
-    _in_threads(lambda part: squared_gaps(base, query[part], found[part], squared[part]), m)
-    order = np.lexsort((found, squared), axis=1)[:, :k]
-    return np.take_along_axis(found, order, 1), np.take_along_axis(squared, order, 1)
+        numbers = np.where(kept < 0, -1, index.rows[kept])
+        if index.turn is None:
+            squared_gaps(index.points, V, kept, gaps)
+        else:
+            squared_gaps(base, query[asking], numbers, gaps)
+        closest = np.lexsort((numbers, gaps), axis=1)[:, : found.shape[1]]
+        found[asking] = np.take_along_axis(numbers, closest, 1)
+        squared[asking] = np.take_along_axis(gaps, closest, 1)
+
+    _in_threads(search, m, progress)
+    return found, squared
+
+
+def _by_home(index, query):
+    home = np.empty(len(query), np.int64)
+
+    def nearest(part):
+        home[part] = index.nearest_lists(index.reduce(query[part]), 1)[:, 0]
+
+    _in_threads(nearest, len(query))
+    return np.argsort(home, kind="stable")
 
 
 def _principal_directions(base, middle, seed):
@@ -106,86 +230,101 @@ def _principal_directions(base, middle, seed):
     return np.ascontiguousarray(U[:, : -_REDUCED - 1 : -1], np.float32)
 
 
-def _reduced(M, middle, turn):
-    return M - middle if turn is None else M @ turn - middle @ turn
-
-
 def _centers(Z, n_lists, seed):
-    import faiss
-
+    """Return centers in groups: where the groups lie, where each starts, and the centers."""
     most = min(len(Z), _TRAINING * n_lists)
     rows = np.sort(np.random.default_rng(seed).choice(len(Z), most, replace=False))
+    sample = Z[rows]
+    if n_lists < _MANY_LISTS:
+        centers = _k_means(sample, n_lists, seed)
+        return centers.mean(axis=0, keepdims=True), np.array([0, len(centers)]), centers
+    n_groups = int(np.sqrt(n_lists))
+    group_centers = _k_means(sample, n_groups, seed)
+    order, edges = _by_number(_nearest_centers(sample, 1, group_centers)[:, 0], n_groups)
+    # Each group has its share of the centers, at least one.
+    counts = np.maximum(1, np.rint(np.diff(edges) * (n_lists / most)).astype(int))
+
+    def within(g):
+        inside = sample[order[edges[g] : edges[g + 1]]]
+        if len(inside) <= counts[g]:
+            return group_centers[[g]].repeat(counts[g], axis=0)
+        return _k_means(inside, counts[g], seed)
+
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(_n_threads()) as pool:
+        centers = np.concatenate(list(pool.map(within, range(n_groups))))
+    return group_centers, np.concatenate([[0], np.cumsum(counts)]), centers
+
+
+def _n_threads():
+    import faiss
+
+    return faiss.omp_get_max_threads()
+
+
+def _k_means(sample, count, seed):
+    import faiss
+
+    if threading.current_thread() is not threading.main_thread():
+        faiss.omp_set_num_threads(1)  # of this thread alone
     means = faiss.Kmeans(
-        Z.shape[1], n_lists, niter=_ROUNDS, seed=seed, min_points_per_centroid=1,
-        max_points_per_centroid=_TRAINING,
+        sample.shape[1], int(count), niter=_ROUNDS, seed=seed, min_points_per_centroid=1,
+        max_points_per_centroid=8 * _TRAINING,
     )  # fmt: skip
-    means.train(np.ascontiguousarray(Z[rows]))
+    means.train(np.ascontiguousarray(sample))
     return means.centroids
 
 
-def _nearest_lists(Z, centers, count):
-    """Return each row's nearest centres, closest first; faster than a flat index for many."""
-    n, n_lists = len(Z), len(centers)
-    found, squared = _none_found(n, min(count, n_lists))
-    members = np.arange(n_lists), -2 * centers, np.einsum("ij,ij->i", centers, centers)
-    _merge(Z, np.arange(n), members, np.full(n, -1), found, squared)
-    return found
+def _nearest_centers(V, count, centers, group_centers=None, groups=None):
+    """Return each row's nearest centers, closest first, by way of their groups if there are any."""
+    norms = np.einsum("ij,ij->i", centers, centers)
+    if _MANY_PROBES < count < len(centers):
+        return _many_nearest(V, count, centers, norms)
+    starts, visited = np.array([0, len(centers)]), np.zeros((len(V), 1), np.int64)
+    nobody = np.full(len(V), -1, np.int64)
+    # Where a large part of the centers is asked for, groups save nothing.
+    if groups is not None and len(groups) > 2 and 4 * count < len(centers):
+        n_groups = len(groups) - 1
+        enough = min(n_groups, _GROUPS + 2 * count * n_groups // len(centers))
+        visited, starts = _nearest_centers(V, enough, group_centers), groups
+    return _scan(V, centers, norms, starts, visited, nobody, min(count, len(centers)))[0]
+
+
+def _many_nearest(V, count, centers, norms):
+    """Return many nearest centers of each row, the nearest first and the rest in any order."""
+    out, step = np.empty((len(V), count), np.int64), max(1, 2**22 // len(centers))
+    for start in range(0, len(V), step):
+        gaps = V[start : start + step] @ (-2 * centers.T)
+        gaps += norms
+        gaps[np.arange(len(gaps)), gaps.argmin(axis=1)] = -np.inf
+        out[start : start + step] = np.argpartition(gaps, (0, count - 1), axis=1)[:, :count]
+    return out
+
+
+def _scan(V, points, norms, starts, visited, own, count):
+    from fewfold.graph._closest import scan_lists
+
+    kept, gaps = _none_found(len(V), count)
+    scan_lists(V, points, norms, starts, visited, own, kept, gaps)
+    return kept, gaps
 
 
 def _none_found(n, count):
     return np.full((n, count), -1, np.int64), np.full((n, count), np.inf, np.float32)
 
 
-def _scan(Z, V, norms, starts, visited, own, wanted):
-    """Visit list after list; each query its nearest first, so that later rows rarely count."""
-    found, squared = _none_found(len(V), wanted)
-    n_lists = len(starts) - 1
-    numbers = np.arange(len(Z))
-    for places in (visited[:, :1], visited[:, 1:]):
-        pairs, edges = _by_list(places.ravel(), n_lists)
-        queries = pairs // max(1, places.shape[1])
-        for number in range(n_lists):
-            inside = slice(starts[number], starts[number + 1])
-            rows = queries[edges[number] : edges[number + 1]]
-            if inside.stop > inside.start and len(rows):
-                members = numbers[inside], -2 * Z[inside], norms[inside]
-                _merge(V, rows, members, own, found, squared)
-    return found, squared
-
-
-def _merge(V, rows, members, own, found, squared):
-    from fewfold.graph._closest import keep_closest
-
-    numbers, doubled, norms = members
-    step = max(1, _BLOCK // len(numbers))
-    for start in range(0, len(rows), step):
-        part = rows[start : start + step]
-        block = V[part] @ doubled.T
-        # A query visits a list once, so threads that share the rows never meet.
-        _in_threads(
-            lambda cut, part=part, block=block: keep_closest(
-                block[cut], norms, part[cut], numbers, own, found, squared
-            ),
-            len(part),
-        )
-
-
-def _by_list(lists, n_lists):
-    """Return positions sorted by list, and where each list starts among them."""
+def _by_number(numbers, count):
+    """Return positions sorted by number, and where each number starts among them."""
     # numpy sorts short integers digit by digit, several times faster.
-    keys = lists.astype(np.uint16) if n_lists < 2**16 else lists
+    keys = numbers.astype(np.uint16) if count < 2**16 else numbers
     order = np.argsort(keys, kind="stable")
-    return order, np.concatenate([[0], np.cumsum(np.bincount(lists, minlength=n_lists))])
+    return order, np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=count))])
 
 
-def _in_threads(task, n, least=20_000):
-    """Run a task on slices of n rows, in threads if they are many."""
-    import faiss
-
-    threads = min(faiss.omp_get_max_threads(), max(1, n // least))
-    edges = np.linspace(0, n, threads + 1).astype(int)
-    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:])]
-    if threads == 1:
-        return task(parts[0])
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(task, parts))
+def _in_threads(task, n, progress=None):
+    """Run a task on slices of n rows, in as many threads as faiss would use."""
+    parts = [slice(a, min(a + _QUERIES, n)) for a in range(0, n, _QUERIES)]
+    # Each thread multiplies for itself: threads of BLAS beside them would only wait.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(_n_threads()) as pool:
+        for part, _ in zip(parts, pool.map(task, parts)):
+            if progress is not None:
+                progress(part.stop - part.start)

@@ -8,15 +8,20 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.graph.settings import is_approximate
 
 METRICS = ("euclidean", "cosine", "precomputed")
-METHODS = ("exact", "approximate")
+METHODS = ("auto", "exact", "approximate")
 
 # Rows sent to faiss in one call: large enough for full-speed matrix products, small enough
 # that a progress bar moves and that memory stays near block x n floats.
 _BLOCK_ROWS = 4096
 # Up to this many rows an exact search is as quick as an approximate one.
 _FEW_ROWS = 640
+# Up to this many new rows are compared with all others: sorting those into lists costs more.
+_HANDFUL = 1000
+# Share of the true neighbors that an approximate search must find.
+MIN_RECALL = 0.99
 # From this many rows on, comparing each pair once saves more than its compiled part takes to load.
 _MANY_ROWS = 20_000
 
@@ -54,7 +59,8 @@ def nearest_neighbors(
     query=None,
     rows: slice | None = None,
     metric: str = "euclidean",
-    method: str = "exact",
+    method: str = "auto",
+    min_recall: float = MIN_RECALL,
     n_probes: int | None = None,
     random_state: int = 0,
     progress=None,
@@ -73,12 +79,15 @@ def nearest_neighbors(
         Only these rows of ``X`` are queries (one tile of a larger search).
     metric : {"euclidean", "cosine", "precomputed"}
         Cosine distance is ``1 - cos``; rows of zeros are at distance 1 from everything.
-    method : {"exact", "approximate"}
-        "approximate" uses inverted lists (`fewfold.graph.lists`); its recall is measured and
-        returned.
+    method : {"auto", "exact", "approximate"}
+        "approximate" searches the nearest of many lists of rows (`fewfold.graph.lists`); its
+        recall is measured and returned. "auto" is exact up to 20 000 rows, and for at most
+        1000 new rows.
+    min_recall : float
+        Share of the true neighbors to find: the approximate search visits as many lists as that
+        takes on a sample, and twice as many again while the recall measured is below.
     n_probes : int, optional
-        Lists visited by the approximate search; by default 5 % of the ``2 sqrt(n_samples)``
-        lists, at least 16.
+        Lists that the approximate search visits, whatever the recall.
     random_state : int
         Seed of the approximate index and of the recall sample.
     progress : callable, optional
@@ -115,19 +124,35 @@ def nearest_neighbors(
     if query is None:
         query = X if np.array_equal(own, np.arange(n)) else X[rows]
     base, wanted = _rows_for(X, query, metric)
-    if method == "exact" or n < _FEW_ROWS:
+    is_handful = method == "auto" and own is None and len(wanted) <= _HANDFUL
+    if n < _FEW_ROWS or is_handful or not is_approximate(method, n):
         found, recall = _exact_search(base, wanted, n_neighbors, own, progress), None
     else:
-        from fewfold.graph.lists import search_lists
-
-        n_lists = int(2 * np.sqrt(n))
-        found = search_lists(
-            base, wanted, n_neighbors, own, n_lists=n_lists,
-            n_probes=n_probes or max(16, n_lists // 20), seed=random_state, progress=progress,
-        )  # fmt: skip
-        _complete(base, wanted, own, n_neighbors, found)
-        recall = _measure_recall(base, wanted, own, *found, random_state)
+        found, recall = _list_search(
+            base, wanted, n_neighbors, own, n_probes, min_recall, random_state, progress
+        )
     return Neighbors(found[0], _to_distance(found[1], metric), recall)
+
+
+def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress):
+    """Search lists, more of them if the recall falls short; return what was found, and it."""
+    from fewfold.graph.lists import SPARE, build_index, choose_probes, search_index
+
+    index, spare = build_index(base, seed=seed), SPARE
+    # Halfway between the least recall and 1: a sample chooses, another one judges.
+    probes = n_probes or choose_probes(
+        index, min(k, len(base) - 1), (1 + min_recall) / 2, seed=seed
+    )
+    while True:
+        found = search_index(
+            index, base, wanted, k, own, n_probes=probes, spare=spare, progress=progress
+        )
+        _complete(base, wanted, own, k, found)
+        recall = _measure_recall(base, wanted, own, *found, seed + 1)
+        is_all = probes >= index.n_lists and (index.turn is None or spare * k >= len(base))
+        if n_probes or recall >= min_recall or is_all:
+            return found, recall
+        probes, spare, progress = 2 * probes, 2 * spare, None
 
 
 def _check_choice(name, value, allowed):
@@ -219,23 +244,29 @@ def _complete(base, wanted, own, k, found):
 
 
 def _measure_recall(base, wanted, own, found, squared, seed, sample=500):
-    """Compare some queries' neighbours with all rows that are as near as the last one found."""
+    """Return the share of some queries' neighbors that are as near as the last true one.
+
+    All rows that are as near as the last one found hold the true ones. Of rows equally far, any
+    will do.
+    """
     k = found.shape[1]
     rng = np.random.default_rng(seed)
     pick = rng.choice(len(wanted), min(sample, len(wanted)), replace=False)
-    found, near = found[pick], _rows_within(base, wanted[pick], squared[pick, -1])
+    own = None if own is None else own[pick]
+    near = _rows_within(base, wanted[pick], squared[pick, -1])
     if near is None:  # duplicates without end
-        true = _search(_flat_index(base), wanted[pick], k, None if own is None else own[pick], None)
-        return sum(len(np.intersect1d(a, b)) for a, b in zip(true[0], found)) / found.size
-    query, row, d2 = near
-    if own is not None:
-        other = row != own[pick][query]
-        query, row, d2 = query[other], row[other], d2[other]
-    order = np.lexsort((row, d2, query))
-    query, row = query[order], row[order]
-    is_true = np.arange(len(query)) - np.searchsorted(query, query) < k
-    hits = (found[query[is_true]] == row[is_true][:, None]).any(axis=1).sum()
-    return float(hits / found.size)
+        last = _search(_flat_index(base), wanted[pick], k, own, None)[0][:, -1]
+    else:
+        query, row, d2 = near
+        if own is not None:
+            other = row != own[query]
+            query, row, d2 = query[other], row[other], d2[other]
+        order = np.lexsort((row, d2, query))
+        last = row[order][np.searchsorted(query[order], np.arange(len(pick))) + k - 1]
+    gap = wanted[pick] - base[last]
+    radius = np.einsum("ij,ij->i", gap, gap)
+    # Sums in another order differ by some rounding.
+    return float(np.mean(squared[pick] <= radius[:, None] * (1 + 1e-5)))
 
 
 def _rows_within(base, query, radii, most=1000):

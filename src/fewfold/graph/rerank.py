@@ -91,7 +91,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     if isinstance(settings.metric, str) and settings.metric in ("euclidean", "cosine"):
         return nearest_neighbors(
             X, settings.n_neighbors, query=query, rows=rows, metric=settings.metric,
-            method=settings.method, progress=progress,
+            method=settings.method, min_recall=settings.min_recall, progress=progress,
         )  # fmt: skip
     metric, fine, n_fine, sample = _metrics_of(settings)
     n, k = len(X), settings.n_neighbors

@@ -9,6 +9,20 @@ from fewfold.graph.user_functions import as_plain, resolved, resolved_options
 
 PLAIN_METRICS = ("euclidean", "cosine", "precomputed")
 
+# Up to this many rows "auto" compares every pair: 4 CPU seconds with 50 columns.
+EXACT_ROWS = 20_000
+
+
+def is_approximate(method: str, n_rows: int) -> bool:
+    """Whether neighbors among so many rows are searched approximately.
+
+    Examples
+    --------
+    >>> [is_approximate("auto", n) for n in (20_000, 20_001)]
+    [False, True]
+    """
+    return method == "approximate" or (method == "auto" and n_rows > EXACT_ROWS)
+
 
 @dataclass(frozen=True)
 class GraphSettings:
@@ -22,8 +36,10 @@ class GraphSettings:
         "euclidean", "cosine", "precomputed", or a name of `fewfold.graph.rerank`
         ("deformation", "tangent", ...), which re-ranks candidates; or a function. The import
         path of a function is resolved by `from_config` and `build_graph` alone.
-    method : {"exact", "approximate"}
-        How (candidate) neighbours are searched.
+    method : {"auto", "exact", "approximate"}
+        How (candidate) neighbors are searched; see `fewfold.graph.neighbors.nearest_neighbors`.
+    min_recall : float
+        Share of the true neighbors that an approximate search must find.
     weights, bandwidth : see `fewfold.graph.weights.directed_weights`
     symmetrize : {"union", "mutual", "mean"}
     canonicalize : list of str
@@ -40,7 +56,8 @@ class GraphSettings:
 
     n_neighbors: int = 10
     metric: str = "euclidean"
-    method: str = "exact"
+    method: str = "auto"
+    min_recall: float = 0.99
     weights: str = "self_tuning"
     bandwidth: float | None = None
     symmetrize: str = "union"

@@ -98,7 +98,8 @@ GRAPH = record(
     {
         "n_neighbors": number(1, 10_000, whole=True),
         "metric": text(("euclidean", "cosine", "deformation", "tangent")),
-        "method": text(("exact", "approximate")),
+        "method": text(("auto", "exact", "approximate")),
+        "min_recall": number(0, 1),
         "weights": text(("binary", "heat", "self_tuning", "relative")),
         "bandwidth": optional(number(1e-300, 1e300)),
         "symmetrize": text(("union", "mutual", "mean")),

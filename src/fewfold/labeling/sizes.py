@@ -13,8 +13,6 @@ from fewfold.system.memory import free_memory
 TEXT_FACTOR = 6
 # Every row is joined with its neighbours and labelled some thirty times for the comparison.
 MOST_ROWS = 2_000_000
-# From here on neighbours are searched approximately, and the atlas is no candidate.
-MANY_ROWS = 100_000
 _SAMPLE = 1 << 22
 
 

@@ -11,7 +11,6 @@ from fewfold.datasets.catalog import STORED
 from fewfold.exceptions import ArtifactError
 from fewfold.graph.build import GraphSettings
 from fewfold.labeling.intake import Intake
-from fewfold.labeling.sizes import MANY_ROWS
 from fewfold.methods.members import (
     IMAGES_GRAPH,
     NEAR_GRAPH,
@@ -41,16 +40,15 @@ def choose_members(intake: Intake, asked=None, *, quick: bool = False) -> list:
     return members_for(shape, asked, quick=quick)
 
 
-def graph_settings(name: str, n_rows: int, image_shape, is_sparse: bool) -> dict:
+def graph_settings(name: str, n_rows: int, image_shape) -> dict:
     """Return the settings of one of the three graphs that candidates name."""
     if name == IMAGES_GRAPH:
         from fewfold.methods.diffusion.estimator import image_graph_settings
 
         found = image_graph_settings(image_shape).to_dict()
     else:
-        method = "approximate" if n_rows > MANY_ROWS and not is_sparse else "exact"
         count = FEW_NEIGHBORS if name == NEAR_GRAPH else N_NEIGHBORS
-        found = GraphSettings(n_neighbors=count, symmetrize="mean", method=method).to_dict()
+        found = GraphSettings(n_neighbors=count, symmetrize="mean").to_dict()
     for key in ("n_neighbors", "candidates"):
         if found.get(key) is not None:
             found[key] = max(1, min(found[key], n_rows - 1))
@@ -99,10 +97,7 @@ def make_config(intake: Intake, members, *, seed, settings) -> dict:
             "protocol": "transductive",
         },
         "datasets": {NAME: dataset},
-        "graphs": {
-            graph: graph_settings(graph, n_rows, shape, hasattr(intake.X, "tocsr"))
-            for graph in sorted(graphs)
-        },
+        "graphs": {graph: graph_settings(graph, n_rows, shape) for graph in sorted(graphs)},
         "label": label,
     }
 

@@ -273,7 +273,8 @@ _GRAPH_SETTINGS = has(
     {
         "n_neighbors": number(1, 10**6, whole=True),
         "metric": text(),
-        "method": text(("exact", "approximate")),
+        "method": text(("auto", "exact", "approximate")),
+        "min_recall": number(0, 1),
         "weights": text(("binary", "heat", "self_tuning", "relative")),
         "bandwidth": optional(number(0, 1e300)),
         "symmetrize": text(("union", "mutual", "mean")),
