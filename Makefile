@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run reproduction-docs test fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel
+.PHONY: help install run reproduction-docs test test-slow fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -26,8 +26,13 @@ install: $(READY)  ## create .venv and install fewfold into it
 run: $(READY)  ## run the default config and print where the report is
 	@$(BIN)/fewfold run --cores $(CORES)
 
-test: $(READY)  ## run all tests
-	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+
+test: $(READY)  ## run all tests but the slow ones
+	@$(PYTEST) -m "not slow"
+
+test-slow: $(READY)  ## run the tests marked slow
+	@$(PYTEST) -m slow
 
 fuzz: $(READY)  ## change the contents of 5000 files, seal them again, and use them
 	@$(BIN)/python tests/fuzz_contents.py --cases 5000

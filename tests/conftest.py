@@ -8,6 +8,10 @@ import pytest
 from _mounting import mounted
 from _report_chromium import find
 
+# Before NumPy is imported: workers share the cores, and threads that wait for each other spin.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 # What a marked test needs: whether it is here, and why and when the test runs if it is not.
 NEEDS = {
     "realdata": (

@@ -1,13 +1,10 @@
 """Eigenbasis classifier: least squares, components, new points, adapter."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, make_moons
 from sklearn.utils import shuffle as shuffle_rows
-from sklearn.utils.estimator_checks import check_estimator
 
 from fewfold.datasets import load
 from fewfold.exceptions import InputError, LabelWarning
@@ -301,15 +298,6 @@ def test_adapter_with_a_class_missing_and_unknown_settings():
         fit_draw(
             "eigenbasis", Inputs(inputs.X), rows, truth[rows], n_classes=10, seed=0, settings={}
         )
-
-
-def test_scikit_learn_conventions():
-    expected = {
-        "check_classifiers_classes": "one of its cases has a class named -1, here 'unlabelled'"
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its random data fall into several parts
-        check_estimator(EigenbasisClassifier(), expected_failed_checks=expected, on_skip=None)
 
 
 @pytest.mark.realdata

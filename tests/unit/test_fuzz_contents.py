@@ -5,6 +5,7 @@ import pytest
 from fuzz_contents import KINDS, fuzz
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fewfold.exceptions.FewfoldWarning")
 def test_changed_contents_are_used_or_refused():
     counts, faults = fuzz(10 * len(KINDS), seed=7, echo=lambda text: None)

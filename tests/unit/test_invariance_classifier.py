@@ -37,6 +37,7 @@ def error(model, X, y):
     return np.mean(model.predict(X) != y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scikit_learn_checks(estimator):
     expected = {"check_classifiers_classes": "one of its cases has a class named -1: unlabeled"}

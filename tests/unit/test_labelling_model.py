@@ -42,6 +42,7 @@ def test_predict_by_transductive_members_differs_little(tmp_path, name):
     assert labels <= 0.02 and confidence < TRANSDUCTIVE[name]
 
 
+@pytest.mark.slow
 def test_predict_of_the_whole_combination(tmp_path):
     names = tuple(m.name for m in members_for(DataShape("classification", 300, 30)))
     labels, confidence = difference(tmp_path, names)

@@ -179,6 +179,7 @@ def test_unicode_and_quoted_newlines(tmp_path):
     assert found.feature_names == ["größe", "art\nname=lily", "art\nname=ro\nse"]
 
 
+@pytest.mark.slow
 def test_very_many_columns(tmp_path):
     path = tmp_path / "wide.csv"
     d, rng = 100_000, np.random.default_rng(0)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, make_moons
-from sklearn.utils.estimator_checks import check_estimator
 
 import fewfold
 from fewfold import MbedClassifier
@@ -246,13 +245,3 @@ def test_digits_with_few_labels_beat_the_published_variant():
     assert error < np.mean(published.transduction_[hidden] != codes[hidden])
     m = np.exp(log_memberships(ours.embedding_, ours.directions_, ours.lambda_))
     assert np.array_equal(m.argmax(axis=1), ours.transduction_)
-
-
-def test_scikit_learn_checks():
-    # In fewfold the label -1 means "not labelled"; that check uses it as a class.
-    expected = {"check_classifiers_classes": "-1 marks rows without a label"}
-    check_estimator(
-        MbedClassifier(n_steps=30, n_annealing=4, similarity="global"),
-        expected_failed_checks=expected,
-        on_skip=None,
-    )

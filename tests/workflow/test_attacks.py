@@ -128,6 +128,7 @@ def planted(value, key, text):
     return {k: text if k == key else planted(v, key, text) for k, v in value.items()}
 
 
+@pytest.mark.slow
 def test_point_1_a_model_file_runs_no_code(model, tmp_path):
     trace = tmp_path / "was-imported"
     (tmp_path / "canary_module.py").write_text(f"open({str(trace)!r}, 'w')\n")
@@ -160,6 +161,7 @@ def test_point_2_a_refused_label_leaves_the_running_one_alone(tmp_path):
     assert wrong == 0, f"{wrong} of 20 given labels are those of the refused command"
 
 
+@pytest.mark.slow
 def test_point_3_no_input_is_overwritten(model, tmp_path):
     kept = {}
     for name in ("labels.csv", "n.csv"):
@@ -326,6 +328,7 @@ def test_point_7_braces_in_the_names_of_a_file_and_its_folder(tmp_path):
     assert "{0}" in message and "brace" in message
 
 
+@pytest.mark.slow
 def test_point_8_contents_of_a_model_file_are_checked(model, tmp_path):
     with h5py.File(model) as file:
         names = [k for k in file if isinstance(file[k], h5py.Dataset) and file[k].dtype.kind == "f"]

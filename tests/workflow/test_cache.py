@@ -1,5 +1,6 @@
 """The cache between runs: what was computed once is not computed again, here or elsewhere."""
 
+import pytest
 import yaml
 
 from _project import Project
@@ -52,6 +53,7 @@ def run(project, folder, C):
     return {rule for rule in EXPENSIVE if any(f"/{rule}" in job for job in ran)}
 
 
+@pytest.mark.slow
 def test_restored_parameters_and_other_folders_cost_no_recomputation(project, tmp_path):
     cached = Cached(project.folder)
     cached.cache = tmp_path / "cache"

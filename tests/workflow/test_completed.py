@@ -21,6 +21,7 @@ def trees(n=40):
     return kinds, pd.DataFrame({"width": cells, "code": "NA", "species": given})
 
 
+@pytest.mark.slow
 def test_a_data_frame(tmp_path):
     kinds, frame = trees()
     frame["width"] = frame["width"].str.replace(",", ".").astype(float)
@@ -56,6 +57,7 @@ def check_exports(folder, frame, kinds):
     assert atlas["neighbors"][0].keys() == {"ids", "distances"} and len(atlas) == len(frame)
 
 
+@pytest.mark.slow
 def test_a_packed_table_is_given_back_as_it_was(tmp_path):
     kinds, frame = trees()
     path = tmp_path / "my.csv.gz"

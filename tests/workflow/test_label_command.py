@@ -87,6 +87,7 @@ def test_called_again_nothing_runs_and_one_more_label_leaves_the_graph_alone(pro
     assert (prepared.stat().st_mtime_ns, features.stat().st_mtime_ns) == before
 
 
+@pytest.mark.slow
 def test_predict_on_the_same_rows_says_what_labels_csv_says(project, labelled):
     folder, *_ = labelled
     words = ("--target", "species", "--methods", "extra_trees,logistic_1", "--out", "trees")
@@ -101,6 +102,7 @@ def test_predict_on_the_same_rows_says_what_labels_csv_says(project, labelled):
         assert (made[column] == said[column])[new].all(), column
 
 
+@pytest.mark.slow
 def test_all_candidates_and_quick(project, labelled):
     folder, _, truth, _ = labelled
     for name, words in (("all", ()), ("quick", ("--quick",)), ("equal", ("--priors", "equal"))):
@@ -148,6 +150,7 @@ def test_a_bad_file_leaves_nothing_behind(project, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["bad.csv"]
 
 
+@pytest.mark.slow
 def test_interrupted_and_called_again_it_goes_on(project, tmp_path):
     make_file(tmp_path)
     words = ["label", "my.csv", "--target", "species", "--cores", "1"]
@@ -170,6 +173,7 @@ def test_interrupted_and_called_again_it_goes_on(project, tmp_path):
     assert len(pd.read_csv(tmp_path / "my-labels/labels.csv")) == 150
 
 
+@pytest.mark.slow
 def test_groups_without_labels(project, tmp_path):
     frame, truth = make_file(tmp_path, n=90)
     frame.drop(columns=["species", "soil"]).to_csv(tmp_path / "my.csv", index=False)
@@ -180,6 +184,7 @@ def test_groups_without_labels(project, tmp_path):
     assert table.shape == (3, 3) and table.max(axis=1).sum() > 80
 
 
+@pytest.mark.slow
 def test_numbers(project, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(120, 2))
@@ -218,14 +223,17 @@ def save_as(frame, target, path):
         write_h5ad(path, numbers.astype(np.float32), {target: kinds}, list("abcd"))
 
 
-@pytest.mark.parametrize("suffix", ["tsv", "parquet", "npz", "h5", "h5ad"])
+@pytest.mark.parametrize(
+    "suffix",
+    ["npz", *(pytest.param(s, marks=pytest.mark.slow) for s in ("tsv", "parquet", "h5", "h5ad"))],
+)
 def test_other_formats(project, tmp_path, suffix):
     frame, truth = make_file(tmp_path, n=90, labelled=15)
     (tmp_path / "my.csv").unlink()
     file = tmp_path / f"flowers.{suffix}"
     save_as(frame, "species", file)
     words = () if suffix in ("npz", "h5") else ("--target", "species")
-    done = project.fewfold("label", file.name, *words, "--cores", "2", cwd=tmp_path)
+    done = project.fewfold("label", file.name, *words, *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stdout[-3000:]
     assert "15 of 90 rows have a label" in done.stdout
     table = pd.read_csv(tmp_path / "flowers-labels/labels.csv", keep_default_na=False)
@@ -249,6 +257,7 @@ def test_other_formats(project, tmp_path, suffix):
         assert "Traceback" not in bad.stdout and not (tmp_path / "no.csv").exists()
 
 
+@pytest.mark.slow
 def test_abstaining_and_few_labels(project, tmp_path):
     make_file(tmp_path, labelled=9)
     words = ("--target", "species", "--abstain", "0.99", "--cores", "2")
@@ -259,6 +268,7 @@ def test_abstaining_and_few_labels(project, tmp_path):
     assert ((table["label"] == "") == (~table["was_labeled"] & (table["confidence"] < 0.99))).all()
 
 
+@pytest.mark.slow
 def test_the_config_of_the_readme_runs_on_the_file_that_label_reads(project, tmp_path):
     """One reader: names of rows, categories and empty cells are the same in both commands."""
     frame, _ = make_file(tmp_path, n=240, labelled=130)

@@ -1,6 +1,7 @@
 """fewfold as a module of another Snakemake workflow, and its two Snakefiles."""
 
 import pandas as pd
+import pytest
 
 from _project import ROOT
 
@@ -20,6 +21,7 @@ rule best:
 """
 
 
+@pytest.mark.slow
 def test_a_workflow_imports_ours_and_adds_a_rule(project, tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE.format(project.folder / "workflow/Snakefile"))
     command = ["-m", "snakemake", "--cores", "2", "--directory", tmp_path / "work"]

@@ -94,6 +94,7 @@ def fewfold(package, *words):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_method_of_another_package_runs_and_is_reported(package, tmp_path):
     config, out = tmp_path / "c.yaml", tmp_path / "out"
     config.write_text(CONFIG)
@@ -122,6 +123,7 @@ def test_its_settings_are_checked_like_any_others(package, tmp_path):
     assert done.returncode and "median" in done.stderr and "most" in done.stderr
 
 
+@pytest.mark.slow
 def test_it_labels_a_table_and_its_state_predicts(package, tmp_path):
     rows = [f"{i % 7},{'ab'[i % 3 > 0] if i < 30 else ''}" for i in range(90)]
     table, out = tmp_path / "t.csv", tmp_path / "out"
