@@ -182,7 +182,10 @@ def label(
     use: Annotated[
         str | None, typer.Option(help="The features: an array's name; for h5ad obsm:X_pca, ...")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder; by default FILE-labels.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder (by default FILE-labels), or a table such as done.parquet."),
+    ] = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     classes: Annotated[
         int | None, typer.Option(help="Use no labels: put the rows into this many groups.")
@@ -299,7 +302,9 @@ def _types(given) -> dict[str, str]:
 def predict(
     model: Annotated[Path, typer.Argument(help="model.h5, written by 'fewfold label'.")],
     file: Annotated[Path, typer.Argument(help="A file with the same columns.")],
-    out: Annotated[Path, typer.Option(help="CSV to write.")] = Path("predictions.csv"),
+    out: Annotated[
+        Path, typer.Option(help="Table to write: .csv, .parquet, .xlsx, .h5ad, ...")
+    ] = Path("predictions.csv"),
     abstain: Annotated[
         float | None, typer.Option(help="Leave labels empty that are less sure than this.")
     ] = None,

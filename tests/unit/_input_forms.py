@@ -88,6 +88,16 @@ def with_column(name, values, suffix="csv", **options):
     return write
 
 
+def changed(change):
+    """A writer of a CSV whose text was changed."""
+
+    def write(folder):
+        (folder / "my.csv").write_text(change(base().to_csv(index=False)))
+        return folder / "my.csv"
+
+    return write
+
+
 def marked(mark, blank=False):
     """A writer of a CSV whose unlabeled rows carry a mark; ``blank``: some are blank besides."""
 
@@ -286,9 +296,62 @@ FORMS = [
     Form(
         "some cells that are not numbers",
         with_column("age", ["12"] * 38 + ["old", "n.a."]),
-        refused="found 'old'.*--types age=category.*--drop age",
-        then={"drop": ["age"]},
+        refused="found 'old'.*--types age=number.*--types age=category.*--drop age",
+        then={"types": {"age": "number"}},
     ),
+    Form(
+        "some cells that are not numbers, taken as empty",
+        with_column("age", [str(i) for i in range(36)] + ["old", "n.a.", "<LOD", "12"]),
+        options={"types": {"age": "number"}},
+        kinds={"age": "number"},
+        says=("3 cells of 'age' are no numbers and are taken as empty",),
+    ),
+    Form(
+        "a column name twice",
+        changed(lambda t: t.replace("width,height", "width,width", 1)),
+        kinds={"width.1": "number"},
+        says=("later ones are called 'width.1'",),
+    ),
+    Form(
+        "the target's name twice",
+        changed(lambda t: t.replace("\n", ",1\n").replace(",1\n", ",species\n", 1)),
+        refused="occurs several times.*--drop species.1",
+        then={"drop": ["species.1"]},
+    ),
+    Form(
+        "lines of a title before the header",
+        changed(lambda t: "Exported by Trees 2.1\n2024-01-01\n\n" + t),
+        says=("The first 2 lines are not part of the table",),
+    ),
+    Form(
+        "a title before a header with semicolons",
+        changed(lambda t: "Bericht 2024\n" + t.replace(",", ";")),
+        says=("The first 1 lines are not part of the table",),
+    ),
+    Form("Excel's line sep=;", changed(lambda t: "sep=;\n" + t.replace(",", ";"))),
+    Form("a delimiter at the end of each line", changed(lambda t: t.replace("\n", ",\n"))),
+    Form(
+        "a delimiter at the end of each row, not of the header",
+        changed(lambda t: t.replace("\n", ",\n").replace(",\n", "\n", 1)),
+    ),
+    Form(
+        "table of R: row names without a name",
+        changed(lambda t: "".join(
+            line if i == 0 else f"t{i},{line}" for i, line in enumerate(t.splitlines(True)))),
+        says=("named by the column 'row'", "the first column is taken as names"),
+    ),
+    Form(
+        "numbers only, without a header",
+        changed(lambda t: "".join(f"{i},{i * 7 % 5},{i % 2}\n" for i in range(40))),
+        refused="first line holds numbers only.*seq -s, -f column_%g 3",
+    ),
+    Form("texts of several lines in quotes",
+         with_column("remark", [f"{s}\nand {s}" for s in SENTENCES]),
+         kinds={"remark": "text"}),
+    Form("times with zones", with_column("seen", TIMES.tz_localize("Europe/Berlin").astype(str)),
+         kinds={"seen": "date"}),
+    Form("truth values", with_column("tall", [i % 3 == 0 for i in range(N)]),
+         kinds={"tall": "number"}),
     Form(
         "several columns with problems",
         lambda folder: _two_problems(folder),

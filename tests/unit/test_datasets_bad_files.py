@@ -38,7 +38,7 @@ def table(tmp_path, text, name="table.csv"):
         ("\n\n", ["only blank lines"]),
         ("width,height,species\n", ["header (", "no data row"]),
         ("1,2,3\n4,5,6\n", ["first line holds numbers", "name the columns"]),
-        ("a,species,a\n1,x,2\n", ["'a' occurs 2 times", "columns 1, 3", "rename"]),
+        ("species,a,species\n1,x,2\n", ["'species' occurs several times", "species.1"]),
         ("a,b,species\n1,2,x\n1,2\n", ["line 3 (row 2)", "2 values found, 3 expected"]),
         ("a,b,species\n1,2,x\n\n1,2,y,z\n", ["line 4 (row 2)", "4 values found"]),
         (

@@ -98,7 +98,7 @@ def test_types_that_change_late_and_rows_longer_than_a_block(tmp_path, monkeypat
         ",".join([*(f"c{i}" for i in range(wide)), "y"])
         + "".join("\n" + "0.125," * wide + label for label in "uv")
     )
-    monkeypatch.setattr("fewfold.datasets.frames._BLOCK", 1024)
+    monkeypatch.setattr("fewfold.datasets.text_tables._BLOCK", 1024)
     data = read_table(tmp_path / "a.csv", "y")
     assert data.X[2900, 0] == 2.5 and data.X[2999, 0] == 2999
     assert np.all(read_table(tmp_path / "b.csv", "y").X == 0.125)

@@ -137,7 +137,7 @@ BAD = {
     "empty": ("", "empty"),
     "header only": ("a,species\n", "no data row"),
     "one column": ("species\nx\n\n", "one column only"),
-    "duplicate names": ("a,a,species\n1,2,x\n", "occurs 2 times"),
+    "duplicate names": ("a,species,species\n1,2,x\n", "--drop species.1"),
     "all labelled": ("a,b,species\n1,2,x\n2,3,y\n4,5,x\n", "all 3 rows have a label"),
     "no label": ("a,b,species\n1,2,\n2,3,\n", "no row is labelled.*--classes"),
     "one class": ("a,b,species\n1,2,x\n2,3,\n", "only one class"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from fewfold.datasets import arrays, frames
 from fewfold.datasets.table.marks import UNLABELED_MARKS, cell_text
+from fewfold.datasets.text_tables import decode
 from fewfold.exceptions import InputError
 
 LONGEST_NAME = 1000  # of a class, which stands in tables, pages and pictures
@@ -73,7 +74,7 @@ def read_labels(path: str | Path, n_samples: int) -> np.ndarray:
     if file.suffix.lower() == ".npy":
         values = arrays.read_npy(file, text=True)
     else:
-        text = frames.decode(file, file.read_bytes(), "utf-8")
+        text = decode(file, file.read_bytes(), "utf-8")
         text = text.replace("\r\n", "\n").removesuffix("\n")
         values = np.array([line.strip() for line in text.split("\n")], dtype=object)
         if len(values) == n_samples + 1:

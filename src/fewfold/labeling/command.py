@@ -9,14 +9,14 @@ import pandas as pd
 
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
-from fewfold.labeling.completed import Completed
+from fewfold.labeling.completed import Completed, folder_and_file
 from fewfold.labeling.exports import extra_files
 from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.priors import class_shares, parse_priors
 from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
 from fewfold.pipeline import layout
-from fewfold.system.outputs import check_run_directory, run_directory
+from fewfold.system.outputs import check_output_file, check_run_directory, run_directory
 from fewfold.system.run_folder import only_run
 
 MOST_LEAK_CHECKS = 200
@@ -75,7 +75,9 @@ def label(
         The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
     out : path-like, optional
         Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
-        (a temporary folder for a data frame). Called again, only what changed is computed.
+        (a temporary folder for a data frame). Called again, only what changed is computed. Or a
+        file for the completed table, of the kind its name says (``done.parquet``, ``done.xlsx``);
+        the folder is then ``done-labels``.
     task : {"auto", "classification", "regression"}
     classes : int, optional
         Use no labels and put the rows into this many groups.
@@ -116,8 +118,11 @@ def label(
     """
     if abstain is not None and not 0 <= abstain <= 1:
         raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
+    out, wanted = folder_and_file(out)
     path, folder = stored_input(path, out)
     check_folder(folder, path)
+    if wanted is not None:
+        check_output_file(wanted, inputs=[path])
     check_run_directory(folder)
     intake = read_input(
         path, target, labels=labels, annotators=annotators, x=x, task=task, ids=ids, drop=drop,
@@ -129,7 +134,9 @@ def label(
         priors = parse_priors(priors)
     if intake.task == "classification" and priors is not None:
         class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
-    extras = extra_files(Completed(path, target, delimiter, encoding), also, intake.task)
+    extras = extra_files(
+        Completed(path, target, delimiter, encoding, wanted), also, intake.task, spreadsheet_safe
+    )
     echo(f"{path.name}:")
     for sentence in intake.sentences:
         echo(f"  {sentence}")

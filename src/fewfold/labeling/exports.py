@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from fewfold import __version__
-from fewfold.datasets import frames
-from fewfold.datasets.table.reading import kind_of
 from fewfold.exceptions import InputError
 from fewfold.labeling.completed import Completed
 from fewfold.labeling.prepared import read_prepared
 from fewfold.pipeline.artifacts import atomic_path, read
+from fewfold.system.plain_text import guarded_table
 
+MOST_SHOWN = 200  # columns of the user beside the rows to label next
 VERSION = f"fewfold {__version__}"
 
 
@@ -48,12 +48,9 @@ class Answered:
 
     def records(self) -> list[dict]:
         """The user's rows without the target, as plain values; of other files their names."""
-        path, id_name = self.source.path, self.table.columns[0]
-        if path.is_dir() or kind_of(path).name != "table":
+        frame, id_name = self.source.rows(), self.table.columns[0]
+        if frame is None:
             return [{id_name: str(v)} for v in self.table[id_name]]
-        frame = frames.read_frame(
-            path, delimiter=self.source.delimiter, encoding=self.source.encoding
-        )
         frame = frame.drop(columns=self.source.target, errors="ignore")
         return json.loads(frame.to_json(orient="records", date_format="iso", force_ascii=False))
 
@@ -78,6 +75,7 @@ class Extras:
 
     source: Completed
     files: list
+    spreadsheet_safe: bool = False
 
     def write(self, folder: Path, table, summary, results) -> dict:
         """Write all files into a folder; returns their paths by name."""
@@ -86,8 +84,24 @@ class Extras:
             file.write(folder / file.name, answered)
         return {file.name: folder / file.name for file in self.files}
 
+    def advice(self, path: Path, out: Path) -> Path:
+        """Put the user's own values beside the rows to label next; returns the table's path."""
+        own, table = self.source.rows(written=True), pd.read_csv(path, dtype=str)
+        if own is None or not len(table):
+            return path
+        own = own.iloc[table["row_number"].astype(int) - 1].reset_index(drop=True)
+        skipped = {self.source.target, table.columns[1]}
+        own = own[[n for n in own.columns if n not in skipped][:MOST_SHOWN]].convert_dtypes()
+        own = own.rename(columns={n: f"{n}_" for n in own.columns if n in table})
+        own = guarded_table(own) if self.spreadsheet_safe else own
+        with atomic_path(out) as part:
+            pd.concat([table, own], axis=1).to_csv(part, index=False)
+        return out
 
-def extra_files(completed: Completed, also: Sequence[str], task: str) -> Extras:
+
+def extra_files(
+    completed: Completed, also: Sequence[str], task: str, spreadsheet_safe: bool = False
+) -> Extras:
     """Return the files to write besides those of the workflow.
 
     Parameters
@@ -97,6 +111,8 @@ def extra_files(completed: Completed, also: Sequence[str], task: str) -> Extras:
         Names of `EXPORTS`.
     task : str
         What is predicted; numbers have no probabilities.
+    spreadsheet_safe : bool
+        Guard texts that look like formulas.
     """
     unknown = [name for name in also if name not in EXPORTS]
     if unknown:
@@ -111,7 +127,8 @@ def extra_files(completed: Completed, also: Sequence[str], task: str) -> Extras:
             lambda path, answered: completed.write(path, answered.table),
         )
         found.append(whole)
-    return Extras(completed, [*found, *(EXPORTS[name] for name in dict.fromkeys(also))])
+    files = [*found, *(EXPORTS[name] for name in dict.fromkeys(also))]
+    return Extras(completed, files, spreadsheet_safe)
 
 
 def _probabilities(path, answered):

@@ -114,14 +114,12 @@ def finish(material: Material, *, abstain=None) -> Finished:
     for name, status in notes["comparison"].get("failed", {}).items():
         warnings.append(warnings_.note("fit", f"The candidate {name} took no part: {status}."))
     given = answer["given"].astype(bool)
-    advised = np.empty(0, dtype=np.int64)
-    if notes["task"] != "regression":
-        advised = rows_to_label(
-            material.features.X,
-            1 - answer["confidence"],
-            material.graph.scales,
-            known=np.flatnonzero(given),
-        )
+    advised = rows_to_label(
+        material.features.X,
+        _uncertainty(answer),
+        material.graph.scales,
+        known=np.flatnonzero(given),
+    )
     summary = {
         "file": material.table["file"],
         "target": material.table["target"],
@@ -139,17 +137,21 @@ def finish(material: Material, *, abstain=None) -> Finished:
     return Finished(table, warnings, summary, advised)
 
 
+def _uncertainty(answer) -> np.ndarray:
+    """How unsure each label is, 0 to 1; of numbers by the width of their ranges."""
+    if "confidence" in answer:
+        return 1 - answer["confidence"]
+    width = answer["high"] - answer["low"]
+    known = np.isfinite(width)
+    return np.where(known, width / max(np.max(width[known], initial=0.0), 1e-300), 1.0)
+
+
 def advise(material: Material, finished: Finished) -> pd.DataFrame:
     """Return the rows to label next as a table, best first."""
     rows = finished.advised
     table = finished.table.iloc[rows].drop(columns=["was_labeled"]).copy()
     table.insert(0, "row_number", rows + 1)
     table = table.rename(columns={"label": "label_now"})
-    if material.features.image_shape is None:
-        names = material.features.feature_names or []
-        values = original_numbers(material, rows)
-        for name in [n for n in names[:20] if n in values]:
-            table[name] = np.round(values[name], 6)
     return table
 
 

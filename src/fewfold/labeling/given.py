@@ -54,7 +54,9 @@ def store_frame(frame, path: Path) -> Path:
 
     if isinstance(frame, pd.DataFrame):
         frame = frame.reset_index() if frame.index.name else frame.reset_index(drop=True)
-        columns = {str(name): _arrow(frame.iloc[:, j], pa) for j, name in enumerate(frame.columns)}
+        columns = {
+            str(name): arrow_column(frame.iloc[:, j]) for j, name in enumerate(frame.columns)
+        }
         if len(columns) < frame.shape[1]:
             raise InputError("The data frame has a column name twice. Rename one of them.")
         table = pa.table(columns)
@@ -66,7 +68,10 @@ def store_frame(frame, path: Path) -> Path:
     return path
 
 
-def _arrow(series, pa):
+def arrow_column(series):
+    """Return a column as an Arrow array; one of mixed types becomes text."""
+    import pyarrow as pa
+
     try:
         return pa.Array.from_pandas(series)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):

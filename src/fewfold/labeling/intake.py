@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from fewfold.datasets import frames
+from fewfold.datasets.column_names import some_names
 from fewfold.datasets.table.image_folders import read_image_folder
 from fewfold.datasets.table.messages import listed
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
-from fewfold.datasets.table.plan import TablePlan
+from fewfold.datasets.table.plan import SCALED, TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
 from fewfold.datasets.targets import Target, encode_target
 from fewfold.exceptions import InputError
@@ -128,7 +129,7 @@ def read_input(
         plan=content.plan,
         frame=content.frame,
         sentences=[
-            *content.sentences,
+            *(s for s in content.sentences if preparation is None or not s.startswith(SCALED)),
             *_prepared(preparation),
             *_label_sentences(found, target or "label"),
         ],
@@ -169,7 +170,7 @@ def _ask_for_target(file: Path) -> None:
     if kind == "table":
         raise InputError(
             f"{file}: which column holds the labels? Give it with --target; columns: "
-            f"{frames.some_names(frames.column_names(file))}."
+            f"{some_names(frames.column_names(file))}."
         )
 
 
@@ -231,6 +232,8 @@ def _label_sentences(found: Target, target) -> list[str]:
         return [f"No labels are used; the rows are put into {len(classes)} groups."]
     known = known_mask(y)
     share = f"{known.sum()} of {len(y)} rows have a label ({100 * known.mean():.1f} %)"
+    if n_blank := found.marks.get("", 0):
+        share += f", {n_blank} cells are blank"
     if task == "regression":
         return [f"The target {target!r} is a number; {share}.", *found.mark_sentences()]
     counts = np.bincount(y[y >= 0], minlength=len(classes))

@@ -73,7 +73,11 @@ _TEXT = _kind("text", more={
     "directions": list_of(list_of(number(-10, 10), 1, 500), 1, 32),
 })  # fmt: skip
 _KINDS = {
-    "number": _kind("number", _NUMBERS, {"written": _STYLE}),
+    "number": _kind(
+        "number",
+        _NUMBERS,
+        {"written": _STYLE, "others_empty": truth, "n_others": number(0, 1e12, whole=True)},
+    ),
     "category": _kind("category", {"categories": list_of(column_name, 1, 1000)}, {"other": truth}),
     "date": _kind("date", more={"day_first": truth, "hour": truth, "fill": number(-1e5, 9e4)}),
     "text": _text_plan,

@@ -11,13 +11,14 @@ import pandas as pd
 from fewfold.datasets import frames
 from fewfold.datasets.raw_text import inner_suffix
 from fewfold.datasets.table.array_files import read_matrix
-from fewfold.datasets.table.cell_files import read_cell_file
+from fewfold.datasets.table.cell_files import read_cell_file, write_labels
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.image_folders import N_HOG, find_images, read_images
 from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
 from fewfold.exceptions import InputError
+from fewfold.labeling.completed import write_table, written_kind
 from fewfold.labeling.given import STDIN, is_frame, stored_input
 from fewfold.labeling.model_file import Model
 from fewfold.labeling.preparation import prepare_columns
@@ -111,6 +112,21 @@ def new_categories(frame, columns) -> dict[str, list]:
     return found
 
 
+def _write(table, out, path):
+    """Write the answer as the kind of file that its name stands for; CSV by default."""
+    if written_kind(out) == ".h5ad":
+        if inner_suffix(Path(path)) != ".h5ad":
+            raise InputError(f"--out {out}: only rows of an .h5ad file can be written to one.")
+        numbers = table.get("confidence", pd.Series(np.full(len(table), np.nan))).to_numpy(float)
+        with atomic_path(out) as part:
+            write_labels(path, part, "label", table["label"], numbers, "label_confidence")
+    elif written_kind(out) is None:
+        with atomic_path(out) as part:
+            table.to_csv(part, index=False)
+    else:
+        write_table(table, out)
+
+
 def _as_prepared(X):
     """Return rows as the model's were: single precision, sparse ones of length 1."""
     check_finite(X)
@@ -150,7 +166,8 @@ def predict(
     path : path-like or data frame
         A file with the same columns; "-" for standard input; a pandas or polars frame.
     out : path-like, optional
-        CSV to write.
+        The file to write, of the kind its name says: CSV, TSV, Parquet, Feather, Excel, JSON;
+        h5ad where the rows are from one.
     abstain : float, optional
         Labels less sure than this are left empty.
     spreadsheet_safe : bool
@@ -200,7 +217,6 @@ def predict(
             "of these rows and run 'fewfold label' again."
         )
     if out is not None:
-        with atomic_path(out) as part:
-            (guarded_table(table) if spreadsheet_safe else table).to_csv(part, index=False)
+        _write(guarded_table(table) if spreadsheet_safe else table, Path(out), path)
         echo(f"Wrote {out}")
     return table

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from fewfold.datasets.table.columns import is_number, strict_numbers
+from fewfold.datasets.table.columns import is_number, planned_numbers
 from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
@@ -125,10 +125,7 @@ def plan_columns(frame: pd.DataFrame, columns: list) -> dict:
 
 def _numbers(frame, column):
     """Return the numbers of a column, NaN where there is none."""
-    series = frame[column["name"]]
-    if not is_number(series):
-        style = column.get("written")
-        series = strict_numbers(column["name"], column_text(series), Place(), style)
+    series = planned_numbers(frame[column["name"]], column, Place())
     return series.to_numpy(dtype=float, na_value=np.nan)
 
 

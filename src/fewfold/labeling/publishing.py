@@ -20,6 +20,7 @@ from fewfold.system.outputs import refuse_overwriting
 
 OUTPUTS = tuple(Path(target).name for target in layout.LABEL_TARGETS)
 OWN_FOLDERS = ("input", f"results/{NAME}", "logs", ".snakemake")
+ADVICE = "label_next.csv"
 PUBLISHED = "input/published.json"  # digests of the files that fewfold put there
 
 
@@ -90,8 +91,11 @@ def check_published(folder: Path, name: str, extras: Extras | None = None) -> No
     """
     known = published(folder)
     further = [] if extras is None else [extra.name for extra in extras.files]
-    for file in (*OUTPUTS, *further):
-        path, made = folder / file, _made(folder, name).get(file)
+    places = [(file, folder / file) for file in (*OUTPUTS, *further)]
+    if extras is not None and extras.source.wanted is not None:
+        places.append((extras.source.name, extras.source.wanted))
+    for file, path in places:
+        made = _made(folder, name).get(file)
         if not path.exists():
             continue
         found = content_digest(path)
@@ -133,6 +137,7 @@ def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labe
     if extras is not None:
         labels = _read_labels(made["labels.csv"], dtype={"label": str})
         made |= extras.write(folder / "input", labels, summary, folder / "results" / name)
+        made[ADVICE] = extras.advice(made[ADVICE], folder / "input" / ADVICE)
     before, new = published(folder), {file: [content_digest(made[file])] for file in made}
     # Both are known while files are replaced: a run killed on the way must know its own again.
     _record(folder, {file: [*before.get(file, ()), *new[file]] for file in made})
@@ -140,6 +145,10 @@ def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labe
         with atomic_path(folder / file) as part:
             shutil.copyfile(made[file], part)
     _record(folder, new)
+    wanted = None if extras is None else extras.source.wanted
+    if wanted is not None:
+        with atomic_path(wanted) as part:
+            shutil.copyfile(made[extras.source.name], part)
     for line in summary_lines(summary):
         echo(line)
     for warning in summary["warnings"]:
@@ -147,6 +156,8 @@ def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labe
     echo(f"Labels: {folder / 'labels.csv'}")
     for extra in () if extras is None else extras.files:
         echo(f"{extra.words}: {folder / extra.name}")
+    if wanted is not None:
+        echo(f"The same: {wanted}")
     echo(f"What to label next: {folder / 'label_next.csv'}")
     echo(f"Model for new rows: {folder / 'model.h5'} ({model_words(summary)})")
     echo(f"Report: {folder / 'report.html'}")

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from fewfold.datasets import arrays, frames
+from fewfold.datasets import arrays
+from fewfold.datasets.column_names import missing_column
 from fewfold.datasets.damage import sound
 from fewfold.datasets.table.marks import cell_text
 from fewfold.datasets.table.options import FileContent, FileShape, Request
@@ -174,7 +175,7 @@ def _labels(file, opened, options):
         raise InputError(f"{file}: which column of obs holds the labels? Name it (target).")
     if options.target not in obs or str(options.target).startswith("_"):
         columns = [name for name in obs if not name.startswith("_")]
-        raise frames.missing_column(file, options.target, columns, "target column")
+        raise missing_column(file, options.target, columns, "target column")
     return _column(file, obs, options.target), f"{file}, obs {options.target!r}"
 
 

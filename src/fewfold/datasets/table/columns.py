@@ -151,10 +151,12 @@ def _as_asked(name, series, place, wish):
     found = None
     if kind == "number":
         style = find_style(given.tolist(), wish.decimal)
-        numbers = strict_numbers(name, text, place, style)
+        numbers = strict_numbers(name, text, place, style, others_empty=True)
         found = number_column(name, numbers, place, True)
-        if style is not None and found["kind"] == "number":
-            found = {**found, "written": style}
+        if found["kind"] == "number":
+            found |= {} if style is None else {"written": style}
+            if n_others := int((numbers.isna().to_numpy() & (text != "")).sum()):
+                found |= {"others_empty": True, "n_others": n_others}
     elif kind == "category":
         found = category_column(name, given, MOST_NAMED)
     elif kind == "date":
@@ -201,22 +203,39 @@ def _numbers_rows(name, series):
 
 
 def strict_numbers(
-    name: str, text: np.ndarray, place: Place, style: dict | None = None
+    name: str,
+    text: np.ndarray,
+    place: Place,
+    style: dict | None = None,
+    others_empty: bool = False,
 ) -> pd.Series:
-    """Read text cells as numbers, NaN where empty; name the cell of one that is not a number."""
+    """Read text cells as numbers, NaN where empty; name the cell of one that is not a number.
+
+    ``others_empty`` takes those as empty instead.
+    """
     if style is None:
         numbers = pd.to_numeric(pd.Series(text).replace("", np.nan), errors="coerce")
     else:
         numbers = pd.Series(read_written(text, style))
     bad = np.flatnonzero(numbers.isna().to_numpy() & (text != ""))
-    if len(bad):
+    if len(bad) and not others_empty:
+        many = f" (and {len(bad) - 1} more such cells)" if len(bad) > 1 else ""
         raise InputError(
-            f"{place.cell(int(bad[0]), name)}: found {str(text[bad[0]])[:40]!r}, where "
-            f"a number is expected as in the other rows. Correct it, leave it empty, take the "
-            f"column as categories ({place.option('types', [f'{name}=category'])}), or leave it "
-            f"out ({place.option('drop', [name])})."
+            f"{place.cell(int(bad[0]), name)}: found {str(text[bad[0]])[:40]!r}{many}, where "
+            f"a number is expected as in the other rows. Correct it, take such cells as empty "
+            f"({place.option('types', [f'{name}=number'])}), take the column as categories "
+            f"({place.option('types', [f'{name}=category'])}), or leave it out "
+            f"({place.option('drop', [name])})."
         )
     return numbers
+
+
+def planned_numbers(series, column: dict, place: Place) -> pd.Series:
+    """Return a column's cells as numbers, read as its plan says where they are text."""
+    if is_number(series):
+        return series
+    style, others = column.get("written"), column.get("others_empty", False)
+    return strict_numbers(column["name"], column_text(series), place, style, others)
 
 
 def number_column(name: str, series, place: Place, keep_constant: bool = False) -> dict:

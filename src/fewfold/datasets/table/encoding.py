@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewfold.datasets.registry import nearest
-from fewfold.datasets.table.columns import check_range, column_groups, is_number, strict_numbers
+from fewfold.datasets.table.columns import check_range, column_groups, planned_numbers
 from fewfold.datasets.table.dates import date_names, date_values
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place, listed
@@ -119,9 +119,7 @@ def _of(group, key):
 
 
 def _number(series, column, place):
-    if not is_number(series):
-        style = column.get("written")
-        series = strict_numbers(column["name"], column_text(series), place, style)
+    series = planned_numbers(series, column, place)
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     check_range(column["name"], values, place)
     values = np.where(np.isnan(values), column["fill"], values)

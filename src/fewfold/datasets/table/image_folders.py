@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from fewfold.datasets import frames
+from fewfold.datasets.column_names import some_names
 from fewfold.datasets.damage import sound
 from fewfold.datasets.table.marks import cell_text
 from fewfold.datasets.table.options import FileContent, Request
@@ -190,7 +191,7 @@ def _labels_of_table(table, names, options):
     if target is None or target not in columns:
         raise InputError(
             f"{table}: which column holds the labels? Give it with --target; columns: "
-            f"{frames.some_names(columns)}."
+            f"{some_names(columns)}."
         )
     frame = frames.read_frame(table, text_columns=[name_column, target])
     known = {cell_text(n): cell_text(v) for n, v in zip(frame[name_column], frame[target])}

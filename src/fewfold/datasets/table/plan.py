@@ -28,6 +28,7 @@ SCALES = ("auto", "standard", "none")
 # Spreads that differ by more than this: large columns would drown the others in any distance.
 SPREAD_RATIO = 5.0
 AS_ASKED = LEFT_OUT
+SCALED = "Number columns are brought to mean 0 and spread 1"
 _WORDS = {
     "date": "dates, which become years, season, weekday and, where given, hour",
     "text": "free text, which becomes the main directions of its weighted words (TF-IDF, SVD)",
@@ -202,9 +203,13 @@ def _raise_all(problems: dict, place) -> None:
     shown = [f"({i}) {error}" for i, error in enumerate(list(problems.values())[:8], start=1)]
     more = f" And {len(problems) - 8} more." if len(problems) > 8 else ""
     drop = place.option("drop", list(problems))
+    numbers = ""
+    if all("=number" in str(error) for error in problems.values()):
+        asked = place.option("types", [f"{name}=number" for name in problems])
+        numbers = f" To take the cells that are not numbers as empty: {asked}"
     raise InputError(
         f"{place.where}: {len(problems)} columns cannot be used as they are. {' '.join(shown)}"
-        f"{more} To leave all of them out: {drop}"
+        f"{more} To leave all of them out: {drop}{numbers}"
     ) from first
 
 
@@ -216,6 +221,10 @@ def _notes_on_reading(columns):
             styles.setdefault(style_words(c["written"]), []).append(c["name"])
     for words, names in styles.items():
         lines.append(f"Numbers of {listed(names)} are written as text and read so: {words}.")
+    others = {c["name"]: c["n_others"] for c in columns if c.get("others_empty")}
+    if others:
+        lines.append(f"{sum(others.values())} cells of {listed(list(others))} are no numbers and "
+                     "are taken as empty.")  # fmt: skip
     grouped = [c["name"] for c in columns if c.get("other")]
     if grouped:
         lines.append(f"Rare categories of {listed(grouped)} are taken together.")
@@ -283,7 +292,7 @@ def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False)
         why = "as asked" if scale == "standard" else "they stand beside categories"
         if uneven:
             why = f"their spreads reach from {spreads.min():.3g} to {spreads.max():.3g}"
-        notes.append(f"Number columns are brought to mean 0 and spread 1 ({why}).")
+        notes.append(f"{SCALED} ({why}).")
     return replace(plan, columns=columns, notes=notes)
 
 

@@ -10,12 +10,12 @@ import pandas as pd
 
 from fewfold.datasets import frames
 from fewfold.datasets.annotators import combine_annotators
-from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
+from fewfold.datasets.column_names import missing_column, some_names
 from fewfold.datasets.record_files import NOTES
-from fewfold.datasets.table.columns import is_number, strict_numbers
+from fewfold.datasets.table.columns import is_number, planned_numbers
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
-from fewfold.datasets.table.marks import cell_text, column_text
+from fewfold.datasets.table.marks import cell_text
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.options import FileContent, FileOptions, FileShape, Request
 from fewfold.datasets.table.plan import TablePlan, choose_scaling, keep_pixels, understand_table
@@ -52,7 +52,7 @@ def read_table_file(file: Path, request: Request) -> FileContent:
         frame=frame,
         sentences=[
             *plan.sentences(len(frame)),
-            *_encoding_words(file, options),
+            *frames.text_notes(file, options.delimiter, options.encoding),
             *notes,
         ],  # fmt: skip
         image_shape=shape,
@@ -69,19 +69,8 @@ def scan_table_file(file: Path, request: Request) -> FileShape:
 def place_of(file: Path, request: Request) -> Place:
     """Return how messages name a table's cells and options."""
     options = request.options
-    line_of = partial(
-        frames.line_of_row, file, delimiter=options.delimiter, encoding=options.encoding
-    )
+    line_of = partial(frames.line_of, file, delimiter=options.delimiter, encoding=options.encoding)
     return Place(str(file), request.command, line_of)
-
-
-def _encoding_words(file, options):
-    if options.encoding or inner_suffix(file) not in frames.TEXT_SUFFIXES:
-        return []
-    found = guess_encoding(raw_bytes(file))
-    if found == "utf-8":
-        return []
-    return [f"The letters are stored as {found}; --encoding says otherwise."]
 
 
 def row_names(series) -> list[str]:
@@ -120,9 +109,7 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
 def _with_numbers(frame, plan, place):
     """Give the table with numbers where they were written as text."""
     written = {
-        c["name"]: strict_numbers(
-            c["name"], column_text(frame[c["name"]]), place, c.get("written")
-        ).to_numpy()
+        c["name"]: planned_numbers(frame[c["name"]], c, place).to_numpy()
         for c in plan.columns
         if c["kind"] == "number" and not is_number(frame[c["name"]])
     }
@@ -137,12 +124,19 @@ def _check_special(file, names, request):
             f"{file}: name either the label column (target) or a file of labels (labels), or the "
             f"columns of several annotators (annotators); found target={options.target!r}, "
             f"labels={options.labels!r}, annotators={list(options.annotators)!r}. "
-            f"Columns: {frames.some_names(names)}."
+            f"Columns: {some_names(names)}."
+        )
+    if (again := f"{options.target}.1") in names and again not in (*options.drop, *options.keep):
+        place = Place(str(file), request.command)
+        raise InputError(
+            f"{file}: the column {options.target!r} occurs several times, and the first is the "
+            f"target. Leave the other out ({place.option('drop', [again])}), or use it as a "
+            f"feature ({place.option('keep', [again])})."
         )
     people = [(column, "annotators' column") for column in options.annotators]
     for column, what in ((options.target, "target column"), (options.ids, "id column"), *people):
         if column is not None and column not in names:
-            raise frames.missing_column(file, column, names, what)
+            raise missing_column(file, column, names, what)
     if len(names) == 1 and options.target is not None:
         raise InputError(
             f"{file}: has one column only ({names[0]!r}), so no column is left for features. "
