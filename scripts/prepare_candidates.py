@@ -4,11 +4,12 @@ from fewfold.labeling.prepared import write_prepared
 from fewfold.pipeline.stages import stage_log
 
 
-def main(features, graph_files, prepared, **settings):
-    write_prepared(prepared, features, graph_files, **settings)
+def main(features, graph_files, prepared, own_graph=None, **settings):
+    write_prepared(prepared, features, graph_files, own_graph=own_graph, **settings)
 
 
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
-        main(sm.input.features, sm.params.files, sm.output.prepared, **sm.params.settings)
+        own = sm.input.get("own_graph")
+        main(sm.input.features, sm.params.files, sm.output.prepared, own, **sm.params.settings)

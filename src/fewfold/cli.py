@@ -182,6 +182,10 @@ def label(
     use: Annotated[
         str | None, typer.Option(help="The features: an array's name; for h5ad obsm:X_pca, ...")
     ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(help="Your own graph: G.npz, obsp:NAME (.h5ad), distances:G.npz."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder (by default FILE-labels), or a table such as done.parquet."),
@@ -258,6 +262,7 @@ def label(
         annotators=annotators or (),
         also=also or (),
         x=use,
+        graph=graph,
         out=out,
         task=task,
         classes=classes,

@@ -29,7 +29,8 @@ class LabelJobs(Jobs):
 
     def _prepare_candidates_inputs(self, wildcards):
         graphs = self.label_graphs(wildcards)
-        return {"features": layout.FEATURES, "graphs": list(graphs.values())}
+        found = {"features": layout.FEATURES, "graphs": list(graphs.values())}
+        return found | ({"own_graph": layout.OWN_GRAPH} if self.label.get("own_graph") else {})
 
     def preparation_settings(self, wildcards) -> dict:
         """The candidates, and the graphs that are built along with what they prepare."""

@@ -30,6 +30,7 @@ def label(
     annotators=(),
     also=(),
     x=None,
+    graph=None,
     out=None,
     task="auto",
     classes=None,
@@ -73,6 +74,9 @@ def label(
         Further files to write, see `fewfold.labeling.exports.EXPORTS`.
     x : str, optional
         The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
+    graph : str, optional
+        Your own graph over the rows: an NPZ file of sparse weights, ``obsp:NAME`` of an h5ad
+        file, or ``distances:`` before either. Used instead of the graph of the features.
     out : path-like, optional
         Folder for the answer and all stage files; by default ``<file>-labels`` beside the file
         (a temporary folder for a data frame). Called again, only what changed is computed. Or a
@@ -129,6 +133,7 @@ def label(
         features=features, expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled,
         decimal=decimal, delimiter=delimiter, encoding=encoding, scale=scale,
         image_shape=image_shape, images=images, n_clusters=classes, keep_spellings=keep_spellings,
+        graph=graph,
     )  # fmt: skip
     if isinstance(priors, str):
         priors = parse_priors(priors)

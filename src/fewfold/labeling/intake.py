@@ -15,6 +15,7 @@ from fewfold.datasets.column_names import some_names
 from fewfold.datasets.table.image_folders import read_image_folder
 from fewfold.datasets.table.messages import listed
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
+from fewfold.datasets.table.own_graphs import read_own_graph
 from fewfold.datasets.table.plan import SCALED, TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
 from fewfold.datasets.targets import Target, encode_target
@@ -44,6 +45,8 @@ class Intake:
         The table as it was read, for checks on single columns.
     preparation : dict or None
         How the columns became features (`fewfold.labeling.preparation`); None: as they are.
+    graph : csr_array of shape (n, n) or None
+        Weights of the user's own graph.
     """
 
     X: Any
@@ -58,6 +61,7 @@ class Intake:
     sentences: list = field(default_factory=list)
     image_shape: tuple | None = None
     preparation: dict | None = None
+    graph: Any = None
 
     @property
     def labelled(self) -> np.ndarray:
@@ -72,6 +76,7 @@ def read_input(
     *,
     n_clusters: int | None = None,
     keep_spellings: bool = False,
+    graph: str | None = None,
     **options,
 ) -> Intake:
     """Read a file for labeling.
@@ -85,6 +90,8 @@ def read_input(
         Use no labels and put the rows into this many groups.
     keep_spellings : bool
         Take class names that differ in case or spaces as different classes.
+    graph : str, optional
+        The user's own graph (`fewfold.datasets.table.own_graphs`).
     **options
         Attributes of `fewfold.datasets.table.options.FileOptions`. Here numbers are scaled and
         images are looked for by default, and columns that never change are left out.
@@ -113,6 +120,7 @@ def read_input(
     if content.plan is None:  # numbers of a table are checked column by column
         check_finite(content.X)
     X, names, preparation = _features(content, chosen["scale"])
+    W, words = (None, []) if graph is None else read_own_graph(str(graph), file, X.shape[0])
     if with_labels:
         found = _labels(content, request.options, keep_spellings)
     else:
@@ -131,10 +139,12 @@ def read_input(
         sentences=[
             *(s for s in content.sentences if preparation is None or not s.startswith(SCALED)),
             *_prepared(preparation),
+            *words,
             *_label_sentences(found, target or "label"),
         ],
         image_shape=content.image_shape,
         preparation=preparation,
+        graph=W,
     )
 
 

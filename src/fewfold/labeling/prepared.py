@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,13 @@ from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph
 from fewfold.graph.neighbors import Neighbors
 from fewfold.labeling.examining import Task, prepare
 from fewfold.labeling.first_weights import explained_by_neighbors
+from fewfold.linalg.laplacian import components
 from fewfold.methods.members import ROWS_GRAPH, named_members
 from fewfold.pipeline.artifacts import read, writing
 from fewfold.pipeline.graph_files import read_graph
+from fewfold.pipeline.layout import LABEL_COMMAND
 from fewfold.pipeline.stage_files import read_features
+from fewfold.pipeline.stage_schemas import OWN_WEIGHTS
 
 STAGE = "prepare_candidates"
 _GRAPH_ARRAYS = ("W", "indices", "distances", "scales", "component", "isolated")
@@ -30,7 +33,9 @@ class Prepared:
     explained: float | None
 
 
-def write_prepared(path, features, graph_files: dict, *, members, task, graphs: dict, seed: int):
+def write_prepared(
+    path, features, graph_files: dict, *, members, task, graphs: dict, seed: int, own_graph=None
+):
     """Compute and write what needs no label.
 
     Parameters
@@ -43,6 +48,8 @@ def write_prepared(path, features, graph_files: dict, *, members, task, graphs: 
     graphs : dict of name to settings
         Of the graphs that are built here.
     seed : int
+    own_graph : path-like, optional
+        The user's weights, which take the place of those of all graphs.
     """
     from fewfold.report.map_positions import map_rows
 
@@ -51,10 +58,18 @@ def write_prepared(path, features, graph_files: dict, *, members, task, graphs: 
     for name, settings in graphs.items():
         chosen = GraphSettings.from_dict(settings).for_images(data.image_shape)
         found[name] = build_graph(data.X, chosen)
+    if own_graph is not None:
+        found = {name: with_weights(graph, own_graph) for name, graph in found.items()}
+        graphs = found
     none = np.full(data.X.shape[0], np.nan)
     setting = Task(data.X, none, task, seed=seed, graphs=found, image_shape=data.image_shape)
     shown, positions = map_rows(data.X, n_shown=1000, random_state=seed)
-    with writing(path, STAGE, seed=seed, inputs=[features, *graph_files.values()]) as out:
+    with writing(
+        path,
+        STAGE,
+        seed=seed,
+        inputs=[features, *graph_files.values(), *([] if own_graph is None else [own_graph])],
+    ) as out:
         for name in graphs:
             _add_graph(out, name, found[name])
         shares = [m for m in named_members(task, members) if m.prepares(task)]
@@ -70,6 +85,17 @@ def write_prepared(path, features, graph_files: dict, *, members, task, graphs: 
         out.note("explained", None if is_sparse else explained_by_neighbors(data.X, seed=seed))
         out.add("shown", shown)
         out.add("positions", positions)
+
+
+def with_weights(graph: NeighborGraph, path) -> NeighborGraph:
+    """Return a graph with the user's weights; neighbors, for new rows, stay those of features."""
+    with read(path, LABEL_COMMAND, schema=OWN_WEIGHTS) as file:
+        W = file["W"]
+        if W.shape != graph.W.shape:
+            file.fail(f"holds a graph of {W.shape[0]} rows, not {graph.W.shape[0]}")
+    count, component = components(W)
+    isolated = np.flatnonzero(np.diff(W.indptr) == 0)
+    return replace(graph, W=W, n_components=count, component=component, isolated=isolated)
 
 
 def _add_graph(out, name, graph):
@@ -90,8 +116,9 @@ def _add_graph(out, name, graph):
 
 def read_prepared(path, graph_files: dict, n_rows: int) -> Prepared:
     """Read what `write_prepared` wrote, and the graphs of other rules."""
-    graphs = {name: read_graph(file) for name, file in graph_files.items()}
     with read(path, STAGE) as file:
+        own = file.note("graphs")  # also those of rules, if they got the user's weights
+        graphs = {n: read_graph(file_) for n, file_ in graph_files.items() if n not in own}
         for name in file.note("graphs"):
             graphs[name] = _read_graph(file, name)
         shared = {

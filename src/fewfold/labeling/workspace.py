@@ -19,7 +19,7 @@ from fewfold.methods.members import (
     members_for,
 )
 from fewfold.pipeline import artifacts
-from fewfold.pipeline.layout import FEATURES, LABEL_COMMAND, LABELS, TABLE
+from fewfold.pipeline.layout import FEATURES, LABEL_COMMAND, LABELS, OWN_GRAPH, TABLE
 
 NAME = "table"  # of the dataset in the config: no published one may have it
 N_NEIGHBORS, FEW_NEIGHBORS = 10, 5
@@ -82,6 +82,8 @@ def make_config(intake: Intake, members, *, seed, settings) -> dict:
     # The graph of the rows also says which rows are off the others, and which to label next.
     graphs = {ROWS_GRAPH, *(m.graph for m in members if m.graph)}
     label = {**settings, "members": [m.name for m in members], "graphs": sorted(graphs)}
+    if intake.graph is not None:
+        label["own_graph"] = True
     if n_rows > BATCH_ROWS:
         families = dict.fromkeys(m.family for m in members)
         label["batches"] = [[m.name for m in members if m.family == f] for f in families]
@@ -133,6 +135,11 @@ def write_inputs(folder: Path, intake: Intake, notes: dict) -> None:
         for key, value in notes.items():
             out.note(key, value)
 
+    def graph(out):
+        out.add("W", intake.graph)
+
+    if intake.graph is not None:
+        _write_if_changed(folder / OWN_GRAPH, graph)
     _write_if_changed(folder / TABLE, table)
     _write_if_changed(folder / FEATURES, features)
     _write_if_changed(folder / LABELS, labels)

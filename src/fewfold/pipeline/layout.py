@@ -70,6 +70,7 @@ LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), OUTPUTS["label_rows"]["
 # What the command `fewfold label` itself writes from the user's file, as files of this stage.
 LABEL_COMMAND = "fewfold label"
 FEATURES, LABELS, TABLE = "input/features.h5", "input/labels.h5", "input/table.h5"
+OWN_GRAPH = "input/graph.h5"
 
 # What a wildcard may stand for; two endings tell files of one folder apart.
 WILDCARDS = {
@@ -170,7 +171,7 @@ def stage_of(path) -> str | None:
     ('fetch_dataset', 'fewfold label')
     """
     parts = Path(path).parts
-    if "/".join(parts[-2:]) in (FEATURES, LABELS, TABLE):
+    if "/".join(parts[-2:]) in (FEATURES, LABELS, TABLE, OWN_GRAPH):
         return LABEL_COMMAND
     for start in (i for i, part in enumerate(parts) if part == "results"):
         if found := _matched("/".join(parts[start:])):

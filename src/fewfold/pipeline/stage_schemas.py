@@ -316,6 +316,9 @@ LABEL_TABLE = StageSchema(
     },
 )
 
+# The user's own graph.
+OWN_WEIGHTS = StageSchema({"W": array("n", "n", kinds="f", low=0, sparse=True)}, ("W",))
+
 
 def _answer_agrees(notes, sizes, names):
     numbers = {"low", "high"} if notes["task"] == "regression" else {"confidence", "second"}

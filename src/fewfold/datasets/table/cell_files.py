@@ -179,6 +179,19 @@ def _labels(file, opened, options):
     return _column(file, obs, options.target), f"{file}, obs {options.target!r}"
 
 
+def read_pairs(file: Path, name: str):
+    """Read a matrix of ``obsp``: numbers between the cells."""
+    if file.suffix.lower() != ".h5ad":
+        raise InputError(f"--graph obsp:{name}: only .h5ad files have obsp; {file} is none.")
+    arrays.check_h5ad(file)
+    with _opened(file) as opened:
+        there = list(opened.get("obsp", ()))
+        if name not in there:
+            allowed = ", ".join(f"obsp:{n}" for n in there) or "nothing: obsp is empty"
+            raise InputError(f"{file}: --graph obsp:{name}: not there. Allowed: {allowed}.")
+        return _matrix(file, opened["obsp"][name], f"obsp[{name}]")
+
+
 def write_labels(file: Path, out: Path, target: str, labels, confidence, name: str) -> None:
     """Copy an h5ad file and put all labels into a column of ``obs``, confidence beside it."""
     import h5py
