@@ -1,4 +1,4 @@
-"""Stage build_graph: neighbours to a weighted, symmetric graph."""
+"""Stage build_graph: neighbors to a weighted, symmetric graph."""
 
 from fewfold.graph.build import GraphSettings, find_neighbors, graph_from_neighbors
 from fewfold.pipeline.graph_files import read_neighbors, write_graph

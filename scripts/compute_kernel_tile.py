@@ -1,4 +1,4 @@
-"""Stage compute_kernel_tile: some labelled rows of a kernel matrix against all rows."""
+"""Stage compute_kernel_tile: some labeled rows of a kernel matrix against all rows."""
 
 from fewfold.methods.registry import kernels
 from fewfold.pipeline.chain_files import load_stages

@@ -105,7 +105,7 @@ def reproduce(
     cores: Cores = ALL_CORES,
     profile: Profile = None,
     trials: Annotated[
-        int | None, typer.Option(help="Labelled draws; by default the config's.", min=1)
+        int | None, typer.Option(help="Labeled draws; by default the config's.", min=1)
     ] = None,
     table_only: Annotated[
         bool, typer.Option("--table-only", help="Run nothing: table from what is there.")
@@ -207,7 +207,7 @@ def label(
         tuple[int, int] | None, typer.Option(help="HEIGHT WIDTH, if the features are pixels.")
     ] = None,
     images: Annotated[
-        bool, typer.Option("--images/--no-images", help="Recognise square images.")
+        bool, typer.Option("--images/--no-images", help="Recognize square images.")
     ] = True,
     ids: Annotated[str | None, typer.Option(help="The column that names the rows.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,

@@ -1,4 +1,4 @@
-"""`fewfold doctor`: what a machine offers to fewfold, and what to mend."""
+"""`fewfold doctor`: what a machine offers to fewfold, and what to fix."""
 
 from __future__ import annotations
 
@@ -246,7 +246,12 @@ def check_slurm() -> Finding:
     rows = [line.split() for line in asked.stdout.splitlines() if len(line.split()) == 3]
     up = [f"{name} ({nodes} nodes)" for name, state, nodes in rows if state == "up"]
     if not up:
-        return Finding("error", "cluster", "SLURM has no partition that is up", "Ask its keepers.")
+        return Finding(
+            "error",
+            "cluster",
+            "SLURM has no partition that is up",
+            "Contact the cluster's administrators.",
+        )
     return Finding("ok", "cluster", f"SLURM answers; partitions: {', '.join(up[:6])}")
 
 
@@ -258,4 +263,4 @@ def show(findings: list[Finding], echo=print) -> None:
         if finding.advice and finding.level != "ok":
             echo(f"         -> {finding.advice}")
     bad = [f for f in findings if f.level == "error"]
-    echo("Nothing to mend." if not bad else f"{len(bad)} to mend, see above.")
+    echo("No problems found." if not bad else f"{len(bad)} to fix, see above.")

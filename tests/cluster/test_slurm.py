@@ -72,9 +72,9 @@ def cancel_and_lose(cluster):
 def runs(slurm, code, tmp_path_factory):
     """Both runs on the cluster, and the same on this machine alone."""
     base = tmp_path_factory.mktemp("cluster")
-    file, mended = base / "table.npz", base / "mended.npz"
+    file, fixed = base / "table.npz", base / "fixed.npz"
     table(file, broken=True)
-    table(mended, broken=False)
+    table(fixed, broken=False)
     troubled = Cluster(base / "troubled", code, slurm, troubled_config(file))
     troubled.fault("prepare_features@cancelled", "sleep 1000")
     troubled.fault("prepare_features@lost", "sleep 1000")
@@ -82,7 +82,7 @@ def runs(slurm, code, tmp_path_factory):
     default = Cluster(base / "default", code, slurm, DEFAULT)
     default.fault("compute_kernel_tile@helix.always", f"wait {default.faults}/spread")
     here = Cluster(base / "local", code, slurm, DEFAULT)
-    here_too = Cluster(base / "local_troubled", code, slurm, troubled_config(mended))
+    here_too = Cluster(base / "local_troubled", code, slurm, troubled_config(fixed))
     local = {"profile": code / "workflow/profiles/default"}
     started = [troubled.start("--set-resources", *WHERE)]
     try:
@@ -102,7 +102,7 @@ def runs(slurm, code, tmp_path_factory):
             troubled.made = (troubled.folder / "results/failing/features.h5").exists()
             table(file, broken=False)
             started.append(troubled.start())
-            troubled.code_when_mended = started[-1].wait(timeout=1800)
+            troubled.code_when_fixed = started[-1].wait(timeout=1800)
         default.code_at_end = started[1].wait(timeout=1800)
     finally:
         for process in started:
@@ -169,11 +169,11 @@ def test_a_job_asks_for_what_its_rule_says_and_can_be_recognised(runs):
     assert "JobName=fewfold_" in first
 
 
-def test_a_failing_job_shows_its_log_leaves_nothing_and_the_mended_run_completes(runs):
+def test_a_failing_job_shows_its_log_leaves_nothing_and_the_fixed_run_completes(runs):
     cluster = runs["troubled"]
     assert cluster.code_at_end != 0
     words = "error: 1 values are NaN or infinite; the first is inf in row 30"
     assert words in cluster.said_at_end
     assert not cluster.made and cluster.left == []
-    assert cluster.code_when_mended == 0, cluster.said()
+    assert cluster.code_when_fixed == 0, cluster.said()
     assert cluster.tables() == runs["here_too"].tables()

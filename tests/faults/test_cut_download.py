@@ -1,4 +1,4 @@
-"""A download cut in the middle: the next run goes on where it ended."""
+"""A download cut in the middle: the next run resumes where it ended."""
 
 import gzip
 import hashlib

@@ -43,7 +43,7 @@ def test_energy_never_rises_and_every_kind_of_move_is_recorded():
     assert len(np.unique(atlas.interior_)) == atlas.n_charts_
 
 
-def test_dearer_charts_are_fewer():
+def test_more_expensive_charts_are_fewer():
     X, _ = rings()
     counts = [Atlas(n_dims=1, mdl=mdl).fit(X).n_charts_ for mdl in (0.01, 0.1, 1.0, 1e6)]
     assert counts == sorted(counts, reverse=True) and counts[0] > counts[2]

@@ -1,4 +1,4 @@
-"""The doctor says what is there and what to mend."""
+"""The doctor says what is there and what to fix."""
 
 import pytest
 

@@ -218,10 +218,10 @@ def test_calibration_corrects_overconfidence_and_keeps_the_order():
     right = rng.random(3000) < true
     said = 1 / (1 + np.exp(-3 * np.log(true / (1 - true + 1e-9))))
     slope, shift = fit_calibration(said[:1500], right[:1500])
-    mended = calibrate(said[1500:], slope, shift)
+    calibrated = calibrate(said[1500:], slope, shift)
     before = calibration_error(said[1500:], right[1500:])
-    assert before > 0.08 and calibration_error(mended, right[1500:]) < 0.04
-    assert slope >= 0 and (np.diff(mended[np.argsort(said[1500:])]) >= -1e-12).all()
+    assert before > 0.08 and calibration_error(calibrated, right[1500:]) < 0.04
+    assert slope >= 0 and (np.diff(calibrated[np.argsort(said[1500:])]) >= -1e-12).all()
 
 
 def test_calibration_without_mistakes_or_rows():

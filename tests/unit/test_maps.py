@@ -47,7 +47,7 @@ def test_groups_stay_apart_and_seeds_repeat():
     group = np.repeat([0, 1], 30)
     X = (rng.normal(size=(60, 10)) + 20 * group[:, None]).astype(np.float32)
     _, positions = map_rows(X)
-    centres = [positions[group == g].mean(0) for g in (0, 1)]
+    centers = [positions[group == g].mean(0) for g in (0, 1)]
     spread = max(positions[group == g].std() for g in (0, 1))
-    assert np.linalg.norm(centres[0] - centres[1]) > spread
+    assert np.linalg.norm(centers[0] - centers[1]) > spread
     np.testing.assert_array_equal(positions, map_rows(X)[1])

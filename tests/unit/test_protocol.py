@@ -1,4 +1,4 @@
-"""Labelled draws and metrics: counts, nesting, seeds, brute force."""
+"""Labeled draws and metrics: counts, nesting, seeds, brute force."""
 
 import itertools
 
@@ -70,7 +70,7 @@ def test_disjoint_draws_share_no_row():
     order, budgets = draws(draw="disjoint", budgets=[5, 20], trials=len(Y) // 20)
     assert budgets == [5, 20] and len(np.unique(order)) == order.size
     assert not np.array_equal(order, draws(draw="disjoint", trials=len(Y) // 20, seed=1)[0])
-    with pytest.raises(InputError, match=f"needs 1000 rows that may be labelled, found {len(Y)}"):
+    with pytest.raises(InputError, match=f"needs 1000 rows that may be labeled, found {len(Y)}"):
         draws(draw="disjoint", budgets=[20], trials=50)
 
 
@@ -117,13 +117,13 @@ def test_balanced_needs_a_label_of_each_class():
 
 
 def test_unusable_labels():
-    with pytest.raises(InputError, match="'d' has no labelled row"):
+    with pytest.raises(InputError, match="'d' has no labeled row"):
         draws(np.full(9, -1))
     with pytest.raises(InputError, match="one class only among the 9 rows"):
         draws(np.zeros(9, int))
     with pytest.raises(InputError, match="draw='fair' is unknown"):
         draws(draw="fair")
-    # One labelled row is one class.
+    # One labeled row is one class.
     with pytest.raises(InputError, match="one class only among the 1 rows"):
         draws([0, -1, -1])
 
@@ -133,7 +133,7 @@ def test_a_class_seen_once_can_be_drawn():
     assert (order == 9).any(axis=1).all()
 
 
-def test_all_rows_labelled():
+def test_all_rows_labeled():
     order, budgets = draws(budgets=[1.0], trials=1)
     assert budgets == [85] and sorted(order[0]) == list(range(85))
     with pytest.raises(InputError, match="No row is left to evaluate"):

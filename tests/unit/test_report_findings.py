@@ -127,8 +127,8 @@ def test_sentence_counts_trials_once_per_draw():
     twice = pd.concat([metrics, metrics.assign(metric="nll")])
     words = what_was_run(ReportContent(metrics=twice))
     assert words == (
-        "2 methods labelled 1 dataset (d) from 10 to 20 labelled rows, "
-        "over 3 random draws of the labelled rows: 12 trials in all."
+        "2 methods labeled 1 dataset (d) from 10 to 20 labeled rows, "
+        "over 3 random draws of the labeled rows: 12 trials in all."
     )
 
 

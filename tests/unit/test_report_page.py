@@ -58,12 +58,12 @@ def page():
 
 def test_everything_asked_for_is_on_the_page(page):
     text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
-    assert "3 methods labelled 2 datasets (blobs and curve) from 10 to 100 labelled rows" in text
+    assert "3 methods labeled 2 datasets (blobs and curve) from 10 to 100 labeled rows" in text
     assert "All results" in text and "Time and memory" in text and "Settings" in text
     assert "Not significantly worse: far." in text
     assert "Most confidently wrong" in text and "Predicted against true value" in text
     assert "skipped: needs classes" in text
-    assert "error on unlabelled rows (%)" in text and "labelled rows (log scale)" in text
+    assert "error on unlabeled rows (%)" in text and "labeled rows (log scale)" in text
     assert "1 min 3 s" in text and "1.46 GB" in text
     assert "seed: 0" in text and "fewfold run" in text
 
@@ -146,7 +146,7 @@ def test_clustering_shows_counts_but_no_mistakes():
     view = replace(dataset(), task="clustering")
     page = render(ReportContent(metrics=metrics, summary=summary, datasets={"c": view}))
     assert "Clusters against classes" in page and "Most confidently wrong" not in page
-    assert "pair error on unlabelled rows (%)" in page
+    assert "pair error on unlabeled rows (%)" in page
 
 
 def test_many_classes_become_a_list():

@@ -24,7 +24,7 @@ def unpack(text, kind):
     return np.frombuffer(base64.b64decode(text), dtype=f"<{kind}")
 
 
-def test_confusion_counts_unlabelled_rows_only():
+def test_confusion_counts_unlabeled_rows_only():
     y = np.array([0, 0, 1, 1, -1, 1])
     guess = PredictionView(1, 0, np.array([1, 0, 0, 1, 1, -1]), None, np.array([0]))
     found = samples.confusion(DatasetView(6, 1, y=y, predictions={"m": guess}), guess)
@@ -91,14 +91,14 @@ def test_sparse_values_are_described():
 
 
 def test_png_of_sixteen_levels_reads_back():
-    grey = np.arange(16, dtype=np.uint8).reshape(4, 4)
-    image = decode(pictures.data_address("image/png", pictures.png(grey, bits=4)))
-    assert np.array_equal(np.asarray(image.convert("L")), 17 * grey)
+    gray = np.arange(16, dtype=np.uint8).reshape(4, 4)
+    image = decode(pictures.data_address("image/png", pictures.png(gray, bits=4)))
+    assert np.array_equal(np.asarray(image.convert("L")), 17 * gray)
 
 
 def test_constant_and_nan_images_do_not_fail():
-    assert pictures.grey_levels(np.full((1, 2, 2), 3.0)).tolist() == [[[0, 0], [0, 0]]]
-    assert pictures.grey_levels(np.array([[[np.nan, 1.0]]])).tolist() == [[[0, 255]]]
+    assert pictures.gray_levels(np.full((1, 2, 2), 3.0)).tolist() == [[[0, 0], [0, 0]]]
+    assert pictures.gray_levels(np.array([[[np.nan, 1.0]]])).tolist() == [[[0, 255]]]
     assert len(pictures.image_addresses(np.empty((0, 3, 3)))) == 0
 
 
@@ -114,12 +114,12 @@ def test_sheet_holds_each_image_at_its_place():
     images = np.random.default_rng(0).integers(0, 16, (7, 3, 4)) / 15.0
     images[0, 0, :2] = [0, 1]
     sheet = pictures.sheet(images, 10_000)
-    grey = np.asarray(decode(sheet["src"]).convert("L"))
+    gray = np.asarray(decode(sheet["src"]).convert("L"))
     assert (sheet["w"], sheet["h"], sheet["columns"]) == (4, 3, 3)
     for i in range(7):
         top, left = i // 3 * 3, i % 3 * 4
-        part = grey[top : top + 3, left : left + 4]
-        assert np.array_equal(part, 17 * pictures.grey_levels(images, 16)[i])
+        part = gray[top : top + 3, left : left + 4]
+        assert np.array_equal(part, 17 * pictures.gray_levels(images, 16)[i])
     assert pictures.sheet(np.random.default_rng(0).random((500, 28, 28)), 2_000) is None
 
 

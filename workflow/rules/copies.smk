@@ -1,4 +1,4 @@
-"""Transformed copies of labelled rows, shared by the methods that learn from them."""
+"""Transformed copies of labeled rows, shared by the methods that learn from them."""
 
 
 rule make_copies:

@@ -1,4 +1,4 @@
-"""From sources to features, labels and labelled draws."""
+"""From sources to features, labels and labeled draws."""
 
 
 rule fetch_dataset:

@@ -2,7 +2,7 @@
 
 
 rule collect_metrics:
-    """Put all rows into one table, summarise it and compare the methods."""
+    """Put all rows into one table, summarize it and compare the methods."""
     input:
         unpack(jobs.inputs("collect_metrics")),
     output:

@@ -1,4 +1,4 @@
-"""Manifold models, encodings, kernel matrices, and training on labelled draws."""
+"""Manifold models, encodings, kernel matrices, and training on labeled draws."""
 
 
 rule fit_manifold:
@@ -48,7 +48,7 @@ rule encode_points:
 
 
 rule compute_kernel_tile:
-    """Compute some labelled rows of a kernel matrix against all rows."""
+    """Compute some labeled rows of a kernel matrix against all rows."""
     input:
         unpack(jobs.inputs("compute_kernel_tile")),
     output:

@@ -1,4 +1,4 @@
-"""Neighbour graphs: tiles of the search, the weighted graph, its extension to new rows."""
+"""Neighbor graphs: tiles of the search, the weighted graph, its extension to new rows."""
 
 
 rule search_neighbors:
@@ -19,7 +19,7 @@ rule search_neighbors:
         settings=jobs.search_settings,
         code=jobs.graph_code("search_neighbors"),
     message:
-        "Searching neighbours in {wildcards.dataset} ({wildcards.graph}, tile {wildcards.tile})"
+        "Searching neighbors in {wildcards.dataset} ({wildcards.graph}, tile {wildcards.tile})"
     script:
         "../../scripts/search_neighbors.py"
 

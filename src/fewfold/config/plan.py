@@ -205,7 +205,7 @@ class Plan:
         if entry["draw"] == "disjoint" and needed > available:
             raise ConfigError(
                 f"{place}: draw: disjoint needs trials x labels = {needed} rows that may be "
-                f"labelled, the dataset has at most {available}. Lower trials or labels."
+                f"labeled, the dataset has at most {available}. Lower trials or labels."
             )
         for budget in entry["labels"]:
             if not isinstance(budget, float) and budget > shape.n_samples:

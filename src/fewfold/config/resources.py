@@ -38,7 +38,7 @@ class Sizes(NamedTuple):
     n, d : int
         Rows and columns.
     labels : int
-        Labelled rows: of the largest draw, or for kernels and copies of all draws.
+        Labeled rows: of the largest draw, or for kernels and copies of all draws.
     fits : int
         Cells (trial and budget) of a training job.
     """

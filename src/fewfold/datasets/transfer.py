@@ -67,14 +67,14 @@ def download(wanted: DataFile, target: Path, faults: list[str]) -> Path:
     tried = "".join(f"\n  - {fault}" for fault in faults) or "\n  - no source is known"
     raise DownloadError(
         f"{wanted.path} ({wanted.size} bytes, sha256 {wanted.sha256}) could not be obtained:{tried}"
-        f"\nWhat to do: check the network and run again (a cut download goes on where it ended); "
+        f"\nWhat to do: check the network and run again (a cut download resumes where it ended); "
         f"or place the file at {target}; or set FEWFOLD_MIRROR to a folder that holds "
         f"{wanted.path}."
     )
 
 
 class ResumingDownloader:
-    """A pooch downloader that goes on from a ``.part`` file and verifies before handing over.
+    """A pooch downloader that resumes from a ``.part`` file and verifies before handing over.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class ResumingDownloader:
                 if attempt == TRIES:
                     have = self.part.stat().st_size if self.part.exists() else 0
                     raise _Cut(
-                        f"{cut} ({TRIES} tries; {have} bytes are kept, the next run goes on there)"
+                        f"{cut} ({TRIES} tries; {have} bytes are kept, the next run resumes there)"
                     ) from cut
                 time.sleep(PAUSE_S * attempt)
 

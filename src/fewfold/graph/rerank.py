@@ -10,7 +10,7 @@ from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 # Queries whose neighbours are also searched among all rows, to measure the candidates' recall.
 RECALL_SAMPLE = 20
-# Of the candidates, those that a dearer form of the metric ranks once more.
+# Of the candidates, those that a more expensive form of the metric ranks once more.
 FINE_CANDIDATES = 32
 MIN_ROWS_TO_INDEX = 20_000
 # A principal axis from more features than this comes from a sketch instead of the covariance.
@@ -58,7 +58,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     settings : GraphSettings
         ``canonicalize``, ``metric``, ``metric_options``, ``image_shape``, ``candidates``,
         ``candidate_dims``, ``method`` and ``n_neighbors`` are used. ``metric_options`` are the
-        metric's, and may hold besides: ``fine``, options of a dearer form of the same metric
+        metric's, and may hold besides: ``fine``, options of a more expensive form of the metric
         that ranks the best ``fine_candidates`` (default 32) again; and ``recall_sample``, the
         number of queries compared with all rows (default 20, 0: none).
     query : array of shape (n_queries, n_features), optional

@@ -101,7 +101,7 @@ class Writer:
         dataset.attrs["block_digests"] = np.asarray(digests, np.uint64)
 
     def add_virtual(self, name: str, shape: tuple, dtype, parts: list[tuple[str, int]]) -> None:
-        """Join row tiles in neighbouring files as one virtual array, without a copy.
+        """Join row tiles in neighboring files as one virtual array, without a copy.
 
         ``parts`` lists (file relative to this one, rows), in order.
         """

@@ -45,9 +45,9 @@ def run_cells(
 ):
     """Yield (trial, budget, seed, outcome, seconds) for each cell of a batch.
 
-    The learner is given the labelled rows' targets only; one that does not cluster fails cells
+    The learner is given the labeled rows' targets only; one that does not cluster fails cells
     without labels. A `FewfoldError` in one cell becomes
-    that cell's status; the others go on.
+    that cell's status; the others run.
     """
     for trial in trials:
         for budget in splits.budgets:

@@ -78,6 +78,6 @@ class CopiesFile:
         if not known.all():
             raise InputError(
                 f"Row {wanted[~known][0]} is not among the {len(self.rows)} rows with copies. "
-                "Only rows labelled in some draw are transformed."
+                "Only rows labeled in some draw are transformed."
             )
         return self._file.rows("copies", places)

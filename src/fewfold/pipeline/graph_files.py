@@ -1,4 +1,4 @@
-"""Neighbours and graphs as stage files."""
+"""Neighbors and graphs as stage files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fewfold.pipeline import artifacts
 
 
 def write_neighbors(path, neighbors: Neighbors, *, first_row=0, stage="search_neighbors", **prov):
-    """Write one tile of a neighbour search."""
+    """Write one tile of a neighbor search."""
     with artifacts.writing(path, stage, **prov) as out:
         out.add("indices", neighbors.indices)
         out.add("distances", neighbors.distances)
@@ -19,7 +19,7 @@ def write_neighbors(path, neighbors: Neighbors, *, first_row=0, stage="search_ne
 
 
 def read_neighbors(paths, stage="search_neighbors") -> Neighbors:
-    """Read the tiles of a neighbour search, in order, as one."""
+    """Read the tiles of a neighbor search, in order, as one."""
     tiles = [artifacts.read(p, stage) for p in paths]
     n, k = sum(t.shape("indices")[0] for t in tiles), tiles[0].shape("indices")[1]
     for tile in tiles:

@@ -82,7 +82,7 @@ class KernelMatrix:
     levels : list of dict or None
         Settings of the matrices for different numbers of labels.
     gamma : float
-        The data's own width (1 / median squared distance), the centre of a search.
+        The data's own width (1 / median squared distance), the center of a search.
     """
 
     def __init__(self, path):
@@ -130,7 +130,7 @@ class KernelMatrix:
         if bad.any():
             raise InputError(
                 f"Row {indices[bad][0]} is not among the {len(self.row_numbers)} rows of the "
-                "kernel file. Only rows labelled in some draw are computed."
+                "kernel file. Only rows labeled in some draw are computed."
             )
         out = np.empty((len(indices), self.n + self.n_new), np.float32)
         owner = np.searchsorted(self._starts, places, side="right") - 1

@@ -1,4 +1,4 @@
-"""The experiment's protocol: labelled draws, what is evaluated, and statistics."""
+"""The experiment's protocol: labeled draws, what is evaluated, and statistics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def resolve_budgets(budgets, n_eligible: int) -> list[int]:
             count = int(budget)
         else:
             raise InputError(
-                f"labels: {budget} with {n_eligible} rows that may be labelled. Allowed are counts "
+                f"labels: {budget} with {n_eligible} rows that may be labeled. Allowed are counts "
                 f"from 1 to {n_eligible} (0: clustering), or shares (0.0 to 1.0]."
             )
         counts.append(count)
@@ -59,7 +59,7 @@ def resolve_budgets(budgets, n_eligible: int) -> list[int]:
 
 
 def draw_order(y, eligible, *, draw: str, size: int, seed: int) -> np.ndarray:
-    """Order the rows that may be labelled; a budget of b labels takes the first b of them.
+    """Order the rows that may be labeled; a budget of b labels takes the first b of them.
 
     So draws of growing size are nested, and all methods share them.
 
@@ -103,7 +103,7 @@ def draw_order(y, eligible, *, draw: str, size: int, seed: int) -> np.ndarray:
 
 
 def make_draws(y, *, draw, budgets, trials, seed, dataset, test_mask=None, label_splits=None):
-    """Draw the labelled rows of all trials.
+    """Draw the labeled rows of all trials.
 
     Returns
     -------
@@ -136,12 +136,12 @@ def make_draws(y, *, draw, budgets, trials, seed, dataset, test_mask=None, label
 
 
 def _disjoint(y, eligible, counts, trials, seed):
-    """Cut one random order of the rows into the trials: no row is labelled in two of them."""
+    """Cut one random order of the rows into the trials: no row is labeled in two of them."""
     size = trials * counts[-1]
     if size > len(eligible):
         raise InputError(
             f"draw: disjoint with {trials} trials of {counts[-1]} labels needs {size} rows that "
-            f"may be labelled, found {len(eligible)}. Lower trials or labels, or use draw: random."
+            f"may be labeled, found {len(eligible)}. Lower trials or labels, or use draw: random."
         )
     order = draw_order(y, eligible, draw="random", size=size, seed=seed)
     return order.reshape(trials, -1).astype(np.int64)
@@ -150,12 +150,12 @@ def _disjoint(y, eligible, counts, trials, seed):
 def _check_labels(y, known, eligible, dataset):
     if not known.any():
         raise InputError(
-            f"{dataset!r} has no labelled row. Fill in some labels, two classes at least."
+            f"{dataset!r} has no labeled row. Fill in some labels, two classes at least."
         )
     if y.dtype.kind in "iu" and len(np.unique(y[eligible])) < 2:
         raise InputError(
             f"{dataset!r} has labels of one class only among the {len(eligible)} rows that may be "
-            "labelled. Classification needs two classes at least."
+            "labeled. Classification needs two classes at least."
         )
 
 
@@ -175,7 +175,7 @@ def _given(label_splits, budgets, trials, dataset):
 
 
 def evaluated_rows(y, labeled, *, evaluate: str = "unlabeled", test_mask=None) -> np.ndarray:
-    """Return the rows whose prediction counts: with known truth, and not labelled in this draw."""
+    """Return the rows whose prediction counts: with known truth, and not labeled in this draw."""
     if evaluate not in EVALUATED:
         raise InputError(f"evaluate={evaluate!r} is unknown. Choose one of {', '.join(EVALUATED)}.")
     mask = known_mask(y)
@@ -188,7 +188,7 @@ def evaluated_rows(y, labeled, *, evaluate: str = "unlabeled", test_mask=None) -
     rows = np.flatnonzero(mask)
     if not len(rows):
         raise InputError(
-            "No row is left to evaluate: all rows with known truth are labelled. Lower the label "
+            "No row is left to evaluate: all rows with known truth are labeled. Lower the label "
             "budget, or evaluate on test rows."
         )
     return rows

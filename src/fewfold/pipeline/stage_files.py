@@ -81,7 +81,7 @@ def read_labels(path) -> Labels:
 
 @dataclass(frozen=True)
 class Splits:
-    """Labelled draws: trial t with budget b labels ``order[t, :b]``."""
+    """Labeled draws: trial t with budget b labels ``order[t, :b]``."""
 
     order: np.ndarray
     budgets: list

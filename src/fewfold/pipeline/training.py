@@ -58,7 +58,7 @@ class Inputs:
 
 @dataclass
 class Outcome:
-    """Labels (or values) for all rows from one labelled draw.
+    """Labels (or values) for all rows from one labeled draw.
 
     Attributes
     ----------

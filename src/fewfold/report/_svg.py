@@ -1,14 +1,14 @@
-"""Small helpers for SVG written by hand: elements, colours, axis ticks."""
+"""Small helpers for SVG written by hand: elements, colors, axis ticks."""
 
 from __future__ import annotations
 
 import math
 from html import escape
 
-# Okabe and Ito's colours (no yellow: too pale for lines on white), safe for colour-blind readers.
+# Okabe and Ito's colors (no yellow: too pale for lines on white), safe for color-blind readers.
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#7a4fa3")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
-# Petroff's ten (arXiv:2107.02270), told apart under the common colour-vision deficiencies.
+# Petroff's ten (arXiv:2107.02270), told apart under the common color-vision deficiencies.
 CLASSES = "#3f90da #ffa90e #bd1f01 #94a4a2 #832db6 #a96b59 #e76300 #b9ac70 #717581 #92dadd".split()
 # Nine stops of the cividis map, dark blue to yellow.
 SEQUENTIAL = (
@@ -97,7 +97,7 @@ def spread(positions: list[float], gap: float, low: float, high: float) -> list[
     groups: list[list[int]] = []
     for index in order:
         groups.append([index])
-        # Groups that would touch become one, centred on its members' mean.
+        # Groups that would touch become one, centered on its members' mean.
         while len(groups) > 1 and start(groups[-1]) < (
             start(groups[-2]) + gap * len(groups[-2]) - 1e-9
         ):

@@ -36,7 +36,7 @@ def _empty(name: str) -> Callable[[], pd.DataFrame]:
 
 @dataclass(frozen=True)
 class PredictionView:
-    """One method's answer on one labelled draw of a dataset.
+    """One method's answer on one labeled draw of a dataset.
 
     Parameters
     ----------

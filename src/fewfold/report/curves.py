@@ -49,7 +49,7 @@ class Axis:
 
 
 def styles(summary: pd.DataFrame, dataset: str) -> dict[str, int]:
-    """A look for each method, the same throughout the report while there are enough colours."""
+    """A look for each method, the same throughout the report while there are enough colors."""
     methods = list(dict.fromkeys(summary["method"]))
     if len(methods) > len(_svg.LINES):
         methods = list(dict.fromkeys(summary.loc[summary["dataset"] == dataset, "method"]))
@@ -168,7 +168,7 @@ def _frame(x_axis: Axis, y_axis: Axis, title: str, width: float, plot: float) ->
             )
             last = x
     middle = (LEFT + x_axis.end) / 2
-    words = "labelled rows (log scale)" if x_axis.log else "labelled rows"
+    words = "labeled rows (log scale)" if x_axis.log else "labeled rows"
     body.append(
         _svg.element("text", words, x=middle, y=base + 38, text_anchor="middle", class_="title")
     )
@@ -180,14 +180,14 @@ def _frame(x_axis: Axis, y_axis: Axis, title: str, width: float, plot: float) ->
 
 def _series(s: Series, x_axis: Axis, y_axis: Axis, dodge: float, metric: str) -> list[str]:
     i = s.style
-    colour = _svg.LINES[i % len(_svg.LINES)]
+    color = _svg.LINES[i % len(_svg.LINES)]
     points = [(x_axis(x) + dodge, y_axis(y)) for x, y in zip(s.x, s.mean)]
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     dash = _svg.DASHES[i // len(_svg.LINES) % len(_svg.DASHES)] or None
-    lines = [_svg.element("path", d=path, stroke=colour, stroke_dasharray=dash, class_="line")]
+    lines = [_svg.element("path", d=path, stroke=color, stroke_dasharray=dash, class_="line")]
     for (x, y), n, mean, low, high in zip(points, s.x, s.mean, s.low, s.high):
         bar = f"M{x:.1f} {y_axis(low):.1f}V{y_axis(high):.1f}"
-        lines.append(_svg.element("path", d=bar, stroke=colour, class_="spread"))
+        lines.append(_svg.element("path", d=bar, stroke=color, class_="spread"))
         words = f"{s.name}, {n:.0f} labels: {_interval(mean, low, high, metric)}"
         lines += _marker(i, x, y, words)
     return lines
@@ -200,7 +200,7 @@ def _interval(mean: float, low: float, high: float, metric: str) -> str:
 
 
 def _marker(i: int, x: float, y: float, words: str | None = None) -> list[str]:
-    colour = _svg.LINES[i % len(_svg.LINES)]
+    color = _svg.LINES[i % len(_svg.LINES)]
     shape = (i + i // len(_svg.LINES)) % 4
     hint = _svg.element("title", words) if words else ""
     paths = (
@@ -209,14 +209,14 @@ def _marker(i: int, x: float, y: float, words: str | None = None) -> list[str]:
         f"M{x:.1f} {y - 5:.1f}l5 8.6h-10z",
         f"M{x:.1f} {y - 5.4:.1f}l5.4 5.4l-5.4 5.4l-5.4 -5.4z",
     )
-    return [_svg.element("path", raw=hint, d=paths[shape], fill=colour, class_="marker")]
+    return [_svg.element("path", raw=hint, d=paths[shape], fill=color, class_="marker")]
 
 
 def _key(i: int, x: float, y: float) -> list[str]:
-    colour = _svg.LINES[i % len(_svg.LINES)]
+    color = _svg.LINES[i % len(_svg.LINES)]
     dash = _svg.DASHES[i // len(_svg.LINES) % len(_svg.DASHES)] or None
     line = _svg.element(
-        "path", d=f"M{x:.1f} {y:.1f}h26", stroke=colour, stroke_dasharray=dash, class_="line"
+        "path", d=f"M{x:.1f} {y:.1f}h26", stroke=color, stroke_dasharray=dash, class_="line"
     )
     return [line, *_marker(i, x + 13, y)]
 
@@ -247,7 +247,7 @@ def _intervals(series, title, metric, width, label) -> str:
     )
     for i, (s, name) in enumerate(zip(series, names)):
         y = TOP + step * (i + 0.5) + (8 if narrow else 0)
-        colour = _svg.LINES[s.style % len(_svg.LINES)]
+        color = _svg.LINES[s.style % len(_svg.LINES)]
         bar = f"M{axis(s.low[0]):.1f} {y:.1f}H{axis(s.high[0]):.1f}"
         text = (
             _svg.element("text", name, x=left, y=y - 10)
@@ -260,7 +260,7 @@ def _intervals(series, title, metric, width, label) -> str:
         lines = [
             _svg.element("title", s.name),
             text,
-            _svg.element("path", d=bar, stroke=colour, class_="spread thick"),
+            _svg.element("path", d=bar, stroke=color, class_="spread thick"),
             *_marker(s.style, axis(s.mean[0]), y, words),
             _svg.element("text", value, x=beside, y=y + 4, class_="value"),
         ]

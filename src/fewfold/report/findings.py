@@ -83,7 +83,7 @@ def unit(metric: str) -> str:
 
 def axis_title(metric: str, protocol: str) -> str:
     """The title of a figure's value axis."""
-    where = {"transductive": "on unlabelled rows", "inductive": "on rows never seen"}
+    where = {"transductive": "on unlabeled rows", "inductive": "on rows never seen"}
     name = {"mse": "mean squared error", "pair_error": "pair error"}.get(metric, metric)
     name = f"{name} {where.get(protocol, f'({protocol})')}"
     return f"{name} (%)" if metric in SHARES else name
@@ -104,7 +104,7 @@ def main_metric(summary: pd.DataFrame, dataset: str) -> str | None:
 def leaders(content: ReportContent, dataset: str) -> list[Leader]:
     """The best method for each protocol and number of labels of a dataset, in that order.
 
-    Methods that are told the truth are not ranked, unless there are no others.
+    Oracles, which use the true labels, are not ranked, unless there are no others.
     """
     metric = main_metric(content.summary, dataset)
     table = content.summary
@@ -208,18 +208,18 @@ def what_was_run(content: ReportContent) -> str:
     methods = metrics["method"].nunique()
     budgets = sorted(int(b) for b in metrics["n_labeled"].unique())
     labels = (
-        counted(budgets[0], "labelled row")
+        counted(budgets[0], "labeled row")
         if len(budgets) == 1
-        else f"{budgets[0]} to {counted(budgets[-1], 'labelled row')}"
+        else f"{budgets[0]} to {counted(budgets[-1], 'labeled row')}"
     )
     keys = ["dataset", "method", "n_labeled", "trial"]
     draws = int(metrics.groupby(["dataset", "n_labeled"])["trial"].nunique().max())
     runs = metrics.drop_duplicates(keys)
     failed = metrics[metrics["status"] != "ok"].drop_duplicates(keys)
     text = (
-        f"{counted(methods, 'method')} labelled {counted(len(datasets), 'dataset')} "
+        f"{counted(methods, 'method')} labeled {counted(len(datasets), 'dataset')} "
         f"({joined(datasets)}) from {labels}, over {counted(draws, 'random draw')} "
-        f"of the labelled rows: {counted(len(runs), 'trial')} in all"
+        f"of the labeled rows: {counted(len(runs), 'trial')} in all"
     )
     return f"{text}, {len(failed)} of which did not end well." if len(failed) else f"{text}."
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fewfold.report.content import ReportContent
 from fewfold.report.findings import HIGHER_IS_BETTER, MAIN_PROTOCOLS, main_metric, number, ordered
 
-OWN = "its own neighbours"  # of methods that may, but need not, be given a graph
+OWN = "its own neighbors"  # of methods that may, but need not, be given a graph
 _REFERENCES = (("kernel", "kernels"), ("manifold", "manifolds"), ("graph", "graphs"))
 
 

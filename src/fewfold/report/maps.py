@@ -55,7 +55,7 @@ def payload(view: DatasetView, first: str | None = None, sheet_bytes: int = 0) -
     return {
         "task": view.task,
         "classes": view.class_names,
-        "colours": list(_svg.SEQUENTIAL if number else _svg.CLASSES),
+        "colors": list(_svg.SEQUENTIAL if number else _svg.CLASSES),
         "ramp": list(_svg.SEQUENTIAL),
         "kind": "f4" if number else "i2",
         "rows": pack(rows, "u4"),

@@ -91,7 +91,7 @@ def _environment():
     )
     environment.filters["number"] = findings.number
     environment.filters["joined"] = findings.joined
-    environment.globals["colour"] = lambda i: _svg.CLASSES[i % len(_svg.CLASSES)]
+    environment.globals["color"] = lambda i: _svg.CLASSES[i % len(_svg.CLASSES)]
     environment.globals["shape"] = lambda i: i // len(_svg.CLASSES) % 4
     environment.globals["ramp"] = ", ".join(_svg.SEQUENTIAL)
     return environment
@@ -132,7 +132,7 @@ def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) ->
 
 
 def _told(content: ReportContent, name: str) -> list[str]:
-    """The dataset's methods that are told the truth: shown, not ranked."""
+    """The dataset's oracles, which use the true labels: shown, not ranked."""
     methods = content.summary.loc[content.summary["dataset"] == name, "method"]
     return [m for m in dict.fromkeys(methods) if m in oracles(content.config)]
 
@@ -183,7 +183,7 @@ def _chosen(view: DatasetView, method: str, prediction: PredictionView) -> dict:
     }
     if view.task == "regression" and len(rows):
         some = rows if len(rows) <= 3000 else rows[:: -(-len(rows) // 3000)]
-        label = f"Predicted against true value of {len(some)} unlabelled rows, method {method}."
+        label = f"Predicted against true value of {len(some)} unlabeled rows, method {method}."
         truth, guess = np.asarray(view.y, float)[some], np.asarray(prediction.labels, float)[some]
         chosen["scatter"] = _markup(curves.scatter(truth, guess, width=NARROW + 100, label=label))
     if view.images is not None and len(prediction.labeled):
@@ -200,7 +200,7 @@ def _verdict(view: DatasetView, prediction: PredictionView, rows: np.ndarray) ->
     if not len(rows) or not _can_be_wrong(view):
         return ""
     truth, guess = np.asarray(view.y)[rows], np.asarray(prediction.labels)[rows]
-    words = findings.counted(len(rows), "unlabelled row")
+    words = findings.counted(len(rows), "unlabeled row")
     if view.task == "regression":
         return f"mean squared error {findings.plain(np.nanmean((truth - guess) ** 2))} on {words}"
     wrong = int((truth != guess).sum())

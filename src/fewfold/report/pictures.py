@@ -51,10 +51,10 @@ def add_figures(out, drawn) -> None:
         out.add(f"figures/{name}", list(values))
 
 
-def grey_levels(images: np.ndarray, levels: int = 256) -> np.ndarray:
-    """Scale images of shape (m, h, w) together to ``levels`` grey levels (uint8).
+def gray_levels(images: np.ndarray, levels: int = 256) -> np.ndarray:
+    """Scale images of shape (m, h, w) together to ``levels`` gray levels (uint8).
 
-    >>> grey_levels(np.array([[[0.0, 0.5, 1.0]]]), 16)
+    >>> gray_levels(np.array([[[0.0, 0.5, 1.0]]]), 16)
     array([[[ 0,  8, 15]]], dtype=uint8)
     """
     images = np.nan_to_num(np.asarray(images, dtype=np.float64))
@@ -63,11 +63,11 @@ def grey_levels(images: np.ndarray, levels: int = 256) -> np.ndarray:
     return np.minimum(np.floor(scaled * levels), levels - 1).astype(np.uint8)
 
 
-def png(grey: np.ndarray, bits: int = 8) -> bytes:
-    """Encode grey levels of shape (h, w) as PNG; with ``bits=4`` the levels are 0 to 15."""
+def png(gray: np.ndarray, bits: int = 8) -> bytes:
+    """Encode gray levels of shape (h, w) as PNG; with ``bits=4`` the levels are 0 to 15."""
     from PIL import Image
 
-    picture = Image.fromarray(np.ascontiguousarray(grey, dtype=np.uint8))
+    picture = Image.fromarray(np.ascontiguousarray(gray, dtype=np.uint8))
     buffer = io.BytesIO()
     if bits == 4:
         picture = picture.convert("L")
@@ -80,8 +80,8 @@ def png(grey: np.ndarray, bits: int = 8) -> bytes:
 
 
 def image_addresses(images: np.ndarray) -> list[str]:
-    """Each image of an array (m, h, w) as an address, on one common grey scale."""
-    return [data_address("image/png", png(image)) for image in grey_levels(images)]
+    """Each image of an array (m, h, w) as an address, on one common gray scale."""
+    return [data_address("image/png", png(image)) for image in gray_levels(images)]
 
 
 def shrink(images: np.ndarray, largest: int) -> np.ndarray:
@@ -104,7 +104,7 @@ def sheet(images: np.ndarray, most_bytes: int) -> dict | None:
     """
     images = np.asarray(images, dtype=np.float64)
     for largest in (32, 16, 10):
-        small = grey_levels(shrink(images, largest), 16)
+        small = gray_levels(shrink(images, largest), 16)
         m, h, w = small.shape
         columns = max(1, math.ceil(math.sqrt(m)))
         rows = math.ceil(m / columns)

@@ -28,7 +28,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of true class against prediction over the unlabelled rows.
+    """Counts of true class against prediction over the unlabeled rows.
 
     ``columns`` has one more entry, "unknown", when some rows got no label.
     """

@@ -136,7 +136,7 @@ def read_measured(path) -> tuple[pd.DataFrame, dict]:
     missing = [name for name in FACTS if name not in known]
     if missing:
         raise InputError(
-            f"{path}: the lines above the table lack {', '.join(missing)}. Write it anew with "
+            f"{path}: the lines above the table lack {', '.join(missing)}. Write it again with "
             "'fewfold reproduce KEY --table-only --commit-table'."
         )
     table = pd.read_csv(StringIO("\n".join(lines[len(known) :])))

@@ -83,7 +83,7 @@ def choose_bandwidth(
     y : ndarray of shape (n_samples,)
     bandwidths : ndarray of shape (n_bandwidths,)
     folds : list of ndarray of shape (n_samples,), int
-        Deals of the samples, each of at least two different values; errors are averaged.
+        Repeats of the folds, each of at least two different values; errors are averaged.
 
     Returns
     -------
@@ -129,7 +129,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     n_repeats : int or "auto", default="auto"
         Repeats of the split: ten for 10 samples, one from 100 on (see `repeats_for`).
     random_state : int, RandomState or None, default=0
-        Deals the samples to the folds.
+        Splits the samples into folds.
 
     Attributes
     ----------

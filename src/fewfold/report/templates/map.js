@@ -1,5 +1,5 @@
 "use strict";
-// Maps: two linked pictures of the same points, coloured by truth and by a method's answer.
+// Maps: two linked pictures of the same points, colored by truth and by a method's answer.
 (() => {
   const kinds = { f4: Float32Array, i2: Int16Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
   const unpack = (text, kind) => {
@@ -70,7 +70,7 @@
       return [(px - width / 2) * v.scale + width / 2 + v.x * width, (py - height / 2) * v.scale + height / 2 + v.y * width];
     }
 
-    colour(side, i) {
+    color(side, i) {
       const m = this.method, d = this.data;
       if (side === "guess" && this.mode === "confidence") {
         const c = m.confidence ? m.confidence[i] : 255;
@@ -82,7 +82,7 @@
       }
       const value = (side === "truth" ? this.truth : m.labels)[i];
       if (this.number) return Number.isFinite(value) ? mix(d.ramp, (value - this.range[0]) / (this.range[1] - this.range[0])) : null;
-      return value < 0 ? null : d.colours[value % d.colours.length];
+      return value < 0 ? null : d.colors[value % d.colors.length];
     }
 
     wrong(i) {
@@ -126,13 +126,13 @@
       for (const i of layers.flat()) {
         const [x, y] = this.place(i, width, height);
         if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
-        const colour = this.colour(side, i), cls = this.classOf(side, i);
+        const color = this.color(side, i), cls = this.classOf(side, i);
         const given = this.method && this.method.given[i];
         const r = given ? size + (few ? 2.2 : 0.7) : size;
         ctx.globalAlpha = this.only !== null && cls !== this.only ? 0.08 : given ? 1 : 0.82;
-        this.shape(ctx, cls < 0 ? 0 : Math.floor(cls / this.data.colours.length) % 4, x, y, r);
-        if (colour === null) { ctx.lineWidth = 1; ctx.strokeStyle = "#8a96a2"; ctx.stroke(); continue; }
-        ctx.fillStyle = colour;
+        this.shape(ctx, cls < 0 ? 0 : Math.floor(cls / this.data.colors.length) % 4, x, y, r);
+        if (color === null) { ctx.lineWidth = 1; ctx.strokeStyle = "#8a96a2"; ctx.stroke(); continue; }
+        ctx.fillStyle = color;
         ctx.fill();
         if (given) { ctx.lineWidth = few ? 1.8 : 1; ctx.strokeStyle = "#10161c"; ctx.stroke(); }
       }
@@ -145,7 +145,7 @@
       }
     }
 
-    // Each class's name at the middle of its points: colours need not be told apart.
+    // Each class's name at the middle of its points: colors need not be told apart.
     names(ctx, side, width, height) {
       const count = this.data.classes.length;
       if (count > 40) return;
