@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run reproduction-docs test test-slow fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel
+.PHONY: help install run reproduction-docs test test-slow fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel docs
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -75,6 +75,17 @@ test-cluster: $(READY)  ## run the workflow on a real SLURM with two virtual nod
 
 test-faults: $(READY)  ## kill, damage and fill up runs, and see them finish all the same
 	@$(BIN)/python -m pytest tests/faults -n $(CORES) -rs
+
+SITE := $(VENV)/.site
+
+$(SITE): $(READY) dependencies/docs.lock
+	@$(PIP_LOCKED) --requirement dependencies/docs.lock
+	@touch $(SITE)
+
+docs: $(SITE)  ## build the documentation (any warning is an error) and serve it at http://localhost:8000
+	@$(BIN)/python docs/reading_grade.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 PEERS := $(VENV)/.peers
 

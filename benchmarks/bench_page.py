@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from pathlib import Path
 
 import bench
@@ -201,7 +202,7 @@ def left_out(dataset, shown_methods):
     unmeasured = [m for m in missing if m not in skip]
     lines = [f"Left out: {', '.join(reasons)}."] if reasons else []
     lines += [f"Not measured: {', '.join(unmeasured)}."] if unmeasured else []
-    return "".join(f"\n\n{line}" for line in lines)
+    return "".join(f"\n\n{textwrap.fill(line, 120)}" for line in lines)
 
 
 def cell(record, is_advised):

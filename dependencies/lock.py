@@ -70,13 +70,13 @@ def main():
     keep = "--upgrade" not in sys.argv[1:]
     project, extras = PROJECT["project"], PROJECT["project"]["optional-dependencies"]
     base = [*project["dependencies"], *PROJECT["build-system"]["requires"], *extras["dev"]]
-    paths = {name: HERE / f"{name}.lock" for name in ("dev", "slurm", "peers")}
+    paths = {name: HERE / f"{name}.lock" for name in ("dev", "slurm", "peers", "docs")}
     old = {name: locked(path) for name, path in paths.items()}
     with tempfile.TemporaryDirectory() as cache:
         repository = PyPIRepository([], cache_dir=cache)
         dev = resolve(base, old["dev"] if keep else {})
         write(paths["dev"], dev, repository)
-        for name in ("slurm", "peers"):
+        for name in ("slurm", "peers", "docs"):
             wanted = [str(Requirement(text)) for text in extras[name]]
             found = resolve([*base, *wanted], {**(old[name] if keep else {}), **dev})
             more = {n: v for n, v in found.items() if n not in dev}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from prose import wrapped
+
 from fewfold.config.schema import read_schema
 
 HEAD = """# Config reference
@@ -22,8 +24,8 @@ SECTIONS = {
     "run": "What runs: datasets x methods x label budgets x trials.",
     "datasets": "Each entry names a source and how its rows are prepared. `labels`, `trials`, "
     "`draw`, `evaluate` and `protocol` override those of `run`.",
-    "graphs": "Neighbour graphs; two methods that name the same one share its file.",
-    "manifolds": "Models of the data's shape, learnt without labels.",
+    "graphs": "Neighbor graphs; two methods that name the same one share its file.",
+    "manifolds": "Models of the data's shape, learned without labels.",
     "kernels": "Kernel matrices, computed in tiles of rows and kept in HDF5.",
     "methods": "A learner and the graph, manifold or kernel it works on.",
     "label": "Written by `fewfold label` for its own rules; other runs leave it out.",
@@ -85,7 +87,7 @@ def reference(schema: dict) -> str:
             key, value = next(iter(branch["if"]["properties"].items()))
             lines += [f"### {key}: {value['const']}", ""]
             lines += [*table(schema, resolve(schema, branch["then"])), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return wrapped("\n".join(lines).rstrip() + "\n")
 
 
 def main(root: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import reproduction_tables as tables
+from prose import wrapped
 from reproduction_figures import draw_all
 
 from fewfold.reproduce.compare import compare, count, judge_claims
@@ -46,8 +47,8 @@ A cell reads *published → **measured** mark*, with ± one standard deviation o
 | ? | a value that is in a drawing only, which the text we have does not show; the paper's own statements about it are checked instead |
 
 Where a run has both a paper's own settings and fewfold's defaults, both are compared and counted.
-Times of other machines are shown and not counted. Model selection in our runs never sees test
-labels; where a paper's figure was chosen on test labels this is said below its table.
+Times on other computers are shown and not counted. Model selection in our runs never sees test
+labels; where a paper's figure was chosen on test labels, the lines below its table say so.
 """  # noqa: E501
 
 
@@ -84,7 +85,7 @@ def write_page(parts: list[Part]) -> dict[str, str]:
     pictures = draw_all({p.key: p.measured for p in parts if p.measured is not None})
     text = [INTRO, _totals(parts), _sharpest(parts), _runs(parts)]
     text += [_section(part, pictures) for part in parts]
-    page = "\n".join(text).rstrip() + "\n"
+    page = wrapped("\n".join(text).rstrip() + "\n")
     return {"reproduction.md": page, **{f"images/{n}": svg for n, svg in pictures.items()}}
 
 

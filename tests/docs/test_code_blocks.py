@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(python|sh|yaml)\n(.*?)^```", re.M | re.S)
 # Pages whose every python and sh block runs. A yaml block that begins with "# name.yaml" is a file.
 PAGES = [
+    "README.md",
     "docs/tutorial.md",
+    *(f"docs/tutorials/{name}.md" for name in ("compare", "embeddings", "images")),
     *(f"docs/methods/{name}.md" for name in ("atlas", "diffusion", "eigenbasis")),
     *(f"docs/methods/{name}.md" for name in ("mbed", "multimanifold")),
 ]

@@ -269,13 +269,13 @@ def test_abstaining_and_few_labels(project, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_config_of_the_readme_runs_on_the_file_that_label_reads(project, tmp_path):
+def test_the_config_of_the_tutorial_runs_on_the_file_that_label_reads(project, tmp_path):
     """One reader: names of rows, categories and empty cells are the same in both commands."""
     frame, _ = make_file(tmp_path, n=240, labelled=130)
     frame.loc[[3, 7], "b"] = np.nan
     frame.to_csv(tmp_path / "my.csv", index=False)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = next(part for part in readme.split("```") if part.startswith("yaml\n# my.yaml"))
+    page = (ROOT / "docs/tutorials/compare.md").read_text(encoding="utf-8")
+    block = next(part for part in page.split("```") if part.startswith("yaml\n# my.yaml"))
     (tmp_path / "my.yaml").write_text(block.removeprefix("yaml\n"), encoding="utf-8")
     words = ("run", "--configfile", "my.yaml", "--out", "my-results", "--cores", "2")
     done = project.fewfold(*words, cwd=tmp_path)

@@ -1,0 +1,91 @@
+"""MkDocs hooks: pages that lie outside of docs/, the reference from the code, and formulas.
+
+Pages are written for GitHub. The site adds what GitHub cannot show: the command line from typer,
+the API from docstrings. Formulas become MathML, which browsers draw without any script.
+"""
+
+import html
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+OUTSIDE = {  # file of the repository -> page of the site
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "config/README.md": "config-files.md",
+    "data/README.md": "data-files.md",
+    "CITATION.cff": "CITATION.cff",
+}
+LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
+
+
+def on_files(files, config):
+    """Add the pages outside of docs/ and those made from the code."""
+    for source, page in OUTSIDE.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        if page.endswith(".md"):
+            text = relink(text, source, page)
+        files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, "cli.md", content=command_line()))
+    files.append(File.generated(config, "api.md", content=api()))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Point links that leave docs/ to the pages made of those files."""
+    uri = page.file.src_uri
+    return markdown if uri in OUTSIDE.values() else relink(markdown, f"docs/{uri}", uri)
+
+
+def on_page_content(content, page, config, files):
+    """Draw formulas."""
+    return FORMULA.sub(formula, content)
+
+
+def relink(text, source, page):
+    """Change links of a file of the repository to those of its page."""
+
+    def change(match):
+        target = match[2]
+        if ":" in target:
+            return match[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        place = OUTSIDE.get(path, path.removeprefix("docs/"))
+        return match[1] + posixpath.relpath(place, posixpath.dirname(page) or ".") + match[3]
+
+    return LINK.sub(change, text)
+
+
+def command_line():
+    """Return the reference of all commands."""
+    import click
+    from typer.cli import get_docs_for_click
+    from typer.main import get_command
+
+    from fewfold.cli import app
+
+    command = get_command(app)
+    context = click.Context(command, info_name="fewfold")
+    text = get_docs_for_click(obj=command, ctx=context, name="fewfold")
+    return text.replace("# `fewfold`\n", "# Command line\n", 1)
+
+
+def api():
+    """Return the page of the public names; mkdocstrings fills it in from their docstrings."""
+    from fewfold import _PUBLIC
+
+    blocks = [f"::: {module}.{name}\n" for name, module in sorted(_PUBLIC.items())]
+    return "# Python API\n\nThese names can be imported from `fewfold`.\n\n" + "\n".join(blocks)
+
+
+def formula(match):
+    """Return MathML of a formula between \\( and \\) or \\[ and \\]."""
+    from latex2mathml.converter import convert
+
+    text = html.unescape(match[2]).strip()[2:-2]
+    return convert(text, display="block" if match[1] == "div" else "inline")
