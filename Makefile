@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 READY := $(VENV)/.ready
 
-.PHONY: help install run reproduction-docs test test-slow fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel docs
+.PHONY: help install run reproduction-docs test test-slow fuzz test-wheel test-cluster test-faults lint format clean bench bench-quick lock licenses wheel site docs
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -82,9 +82,11 @@ $(SITE): $(READY) dependencies/docs.lock
 	@$(PIP_LOCKED) --requirement dependencies/docs.lock
 	@touch $(SITE)
 
-docs: $(SITE)  ## build the documentation (any warning is an error) and serve it at http://localhost:8000
+site: $(SITE)  ## build the documentation into results/site; any warning is an error
 	@$(BIN)/python docs/reading_grade.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs: site  ## build the documentation and serve it at http://localhost:8000
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 PEERS := $(VENV)/.peers
