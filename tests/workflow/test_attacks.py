@@ -1,4 +1,4 @@
-"""The eleven attacks of docs/notes/faults.md, by the command line only, so that any version can be tried.
+"""The eleven attacks of docs/notes/faults.md, by the command line only: any version can be tried.
 
     FEWFOLD_CODE=../old python -m pytest tests/workflow/test_attacks.py
 
