@@ -109,11 +109,12 @@ def _made(number):
         return X * 10 ** rng.uniform(-2, 2, X.shape[1]), (score > np.quantile(score, 0.6)) * 1
     informative = int(rng.integers(3, 8))
     columns = informative + int(rng.integers(0, 25))
+    k = int(rng.integers(2, 5))
     X, y = datasets.make_classification(
-        n, columns, n_informative=informative, n_redundant=0, n_classes=int(rng.integers(2, 5)),
+        n, columns, n_informative=informative, n_redundant=0, n_classes=k,
         n_clusters_per_class=int(rng.integers(1, 4)) if informative > 3 else 1,
         class_sep=float(rng.uniform(0.8, 2)), flip_y=float(rng.choice([0, 0.05, 0.15])),
-        weights=None if number % 2 else [0.6], random_state=number,
+        weights=None if number % 2 else [0.6] + [0.4 / (k - 1)] * (k - 2), random_state=number,
     )  # fmt: skip
     return X * 10 ** rng.uniform(-2, 2, columns), y
 

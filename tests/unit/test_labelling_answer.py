@@ -308,3 +308,32 @@ def test_uneven_scales_are_named():
     assert "number 3" in warnings_.uneven_scales(X)[0]["text"]
     assert warnings_.uneven_scales(X / [1, 1, 50, 1]) == []
     assert warnings_.uneven_scales(np.ones((5, 3))) == []
+
+
+def test_the_best_cuts_of_a_column_against_all_cuts():
+    from itertools import combinations
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        values, codes = rng.normal(size=8).round(1), rng.integers(0, 3, 8)
+        order, edges = np.argsort(values), np.sort(values)
+        allowed = [c for c in range(1, 8) if edges[c] != edges[c - 1]]
+        errors = [
+            sum(len(part) - np.bincount(part).max() for part in np.split(codes[order], cuts))
+            for cuts in combinations(allowed, 2)
+        ]
+        assert warnings_._fewest_errors(values, codes, 3) == min(errors)
+
+
+def test_starting_the_command_imports_no_learner():
+    """Reading a file and planning the run take a second less without scikit-learn."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, fewfold.labeling.command as c\n"
+        "from fewfold.methods.members import DataShape, members_for\n"
+        "assert len(members_for(DataShape('classification', 300, 30))) > 10\n"
+        "assert not {'sklearn', 'scipy.stats'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -27,10 +27,10 @@ def error_interval(
     >>> [round(v, 3) for v in error_interval(0.1, 200)]
     [0.062, 0.157]
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     n = n / (1 + 2 / max(n_folds - 1, 1) + UNEVEN_DRAWS * n_classes / n)
-    z = norm.ppf(0.5 + level / 2)
+    z = ndtri(0.5 + level / 2)
     middle = (error + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(error * (1 - error) / n + z**2 / (4 * n**2))
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from fewfold.exceptions import ArtifactError
 from fewfold.labeling import warnings_
@@ -172,7 +172,7 @@ def original_numbers(material: Material, rows) -> dict[str, np.ndarray]:
         if c["type"] == "number" and c["name"] in place:
             values = X[rows, place[c["name"]]] * c["scale"] + c["mean"]
             if c.get("quantiles"):  # scores of ranks
-                ranks = norm.cdf(values) * len(c["quantiles"]) - 0.5
+                ranks = ndtr(values) * len(c["quantiles"]) - 0.5
                 values = np.interp(ranks, np.arange(len(c["quantiles"])), c["quantiles"])
             found[c["name"]] = values
     return found

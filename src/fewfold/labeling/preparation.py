@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from fewfold.datasets.table.columns import is_number, planned_numbers
 from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
@@ -232,7 +232,7 @@ def _normal_scores(values, quantiles):
     start, stop = quantiles[inner - 1], quantiles[inner]
     part = np.clip((values[between] - start) / (stop - start), 0, 1)
     rank[between] = inner - 1 + part
-    return norm.ppf((rank + 0.5) / q)
+    return ndtri((rank + 0.5) / q)
 
 
 def prepare_columns(frame: pd.DataFrame, columns: list, plan: dict) -> tuple[np.ndarray, list[str]]:

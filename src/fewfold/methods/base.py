@@ -103,6 +103,8 @@ class Candidate:
         What it assumes of the sizes of the classes, if anything.
     max_rows, max_labels : int or None
         Not considered for more.
+    min_labels : int
+        Not considered for fewer.
     prepared_like : str or None
         The candidate of this method whose preparation (what needs no label) it shares.
     trusted : bool
@@ -122,6 +124,7 @@ class Candidate:
     class_shares: str | None = None
     max_rows: int | None = None
     max_labels: int | None = None
+    min_labels: int = 0
     prepared_like: str | None = None
     trusted: bool = False
     quick: bool = False

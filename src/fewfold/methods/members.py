@@ -59,13 +59,16 @@ class DataShape:
     has_images: bool = False
 
 
-def all_members(task: str) -> dict[str, tuple[Member, Candidate]]:
-    """Return every candidate of a task by name; methods without one under their own name."""
+def all_members(task: str, *, declared: bool = False) -> dict[str, tuple[Member, Candidate]]:
+    """Return every candidate of a task by name; methods without one under their own name.
+
+    ``declared`` leaves out the latter, and imports no estimator.
+    """
     found = {}
     for method in methods().values():
-        if task not in method.tasks or not _fits_alone(method):
-            continue
         own = [c for c in method.candidates if task in (c.tasks or method.tasks)]
+        if task not in method.tasks or not (own or (not declared and _fits_alone(method))):
+            continue
         for candidate in own or [Candidate("Asked for.", rows="any")]:
             member = _member(method, candidate)
             found[member.name] = member, (candidate if own else replace(candidate, max_rows=0))
@@ -117,9 +120,9 @@ def members_for(shape: DataShape, asked=None, *, quick: bool = False) -> list[Me
     >>> [member.name for member in found]
     ['extra_trees', 'forest']
     """
-    known = all_members(shape.task)
     if asked:
-        return _asked_for(known, shape, asked)
+        return _asked_for(shape, asked)
+    known = all_members(shape.task, declared=True)
     return [
         member
         for member, candidate in known.values()
@@ -133,11 +136,15 @@ def _suits(candidate, shape):
     if candidate.rows in ("dense", "sparse") and (candidate.rows == "sparse") != shape.is_sparse:
         return False
     limits = (candidate.max_rows, shape.n_rows), (candidate.max_labels, shape.n_labels)
-    return all(most is None or count <= most for most, count in limits)
+    return shape.n_labels >= candidate.min_labels and all(
+        most is None or count <= most for most, count in limits
+    )
 
 
-def _asked_for(known, shape, asked):
-    found = {}
+def _asked_for(shape, asked):
+    known, found = all_members(shape.task, declared=True), {}
+    if not {*asked} <= {*known, *(member.method.name for member, _ in known.values())}:
+        known = all_members(shape.task)
     for name in asked:
         own = {name: known[name][0]} if name in known else {}
         own = own or {k: m for k, (m, _) in known.items() if m.method.name == name}
@@ -163,4 +170,4 @@ def _asked_for(known, shape, asked):
 
 def named_members(task: str, names) -> list[Member]:
     """Return members by their names, as the config of a run lists them."""
-    return _asked_for(all_members(task), DataShape(task, 0, 0, has_images=True), names)
+    return _asked_for(DataShape(task, 0, 0, has_images=True), names)
