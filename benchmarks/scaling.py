@@ -3,7 +3,7 @@
     python benchmarks/scaling.py run OUT 1000 2000 4000 11000 30000   # MNIST, one folder per size
     python benchmarks/scaling.py run OUT 1000 --trials 4              # several fits in one job
     python benchmarks/scaling.py fit OUT                              # data/measured/scaling.csv
-    python benchmarks/scaling.py cost-model                           # config/cost_model.py
+    python benchmarks/scaling.py cost-model                           # config/cost_model.csv
     python benchmarks/scaling.py table                                # Markdown for docs/scaling.md
     python benchmarks/scaling.py plan 1000000 100000000               # cost models, larger sizes
 
@@ -30,7 +30,7 @@ from fewfold.pipeline import layout
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "data/measured/scaling.csv"
-COST_MODELS = ROOT / "src/fewfold/config/cost_model.py"
+COST_MODELS = ROOT / "src/fewfold/config/cost_model.csv"
 RAW = ("fetch_dataset", "prepare_features")  # they read all 784 columns
 COLUMNS = ("stage", "kind", "n", "d", "labels", "fits", "cpu_s", "max_rss_mb", "bytes")
 BASE = {"labels": 100, "trials": 1, "pca": 50}
@@ -219,21 +219,13 @@ def table() -> None:
 
 
 def cost_models_text() -> str:
-    """The lines of src/fewfold/config/cost_model.py."""
-    lines = [
-        '"""Written by `benchmarks/scaling.py cost-model` from data/measured/scaling.csv."""',
-        "",
-        "# (stage, kind): CPU seconds, MB of memory, bytes on disk, each as base, factor and",
-        "# the powers of points, labels and columns: see `fewfold.config.resources.CostModel`.",
-        "COST_MODELS = {",
-    ]
+    """The lines of src/fewfold/config/cost_model.csv."""
+    lines = ["stage,kind,what,base,factor,n,labels,d"]
     for key, rows in sorted(read_measured().items()):
-        lines.append(f"    {key}: (".replace("'", '"'))
         for what in ("cpu_s", "max_rss_mb", "bytes"):
             model = fit_cost_model(rows, what, key)
-            lines.append(f"        ({', '.join(repr(float(f'{v:.4g}')) for v in model)}),")
-        lines.append("    ),")
-    return "\n".join([*lines, "}", ""])
+            lines.append(",".join([*key, what, *(f"{v:.4g}" for v in model)]))
+    return "\n".join([*lines, ""])
 
 
 def cost_models() -> None:

@@ -37,10 +37,10 @@ def change_file(path, *, notes=None, arrays=None, settings=None, attributes=None
 
 def reseal(file):
     """Recompute the digests of all contiguous arrays, the content and the seal."""
-    put_text(file, "content", artifacts._content(file))
+    put_text(file, "content", artifacts.content_of(file))
     if "seal" in file.attrs:
         del file.attrs["seal"]
-    put_text(file, "seal", artifacts._seal(artifacts._attributes(file)))
+    put_text(file, "seal", artifacts.seal_of(artifacts.attributes_of(file)))
 
 
 def put_text(file, key, text):

@@ -103,8 +103,8 @@ def hostile(path, change):
     write_small(path)
     with h5py.File(path, "r+") as raw:
         change(raw)
-        artifacts._put(raw, "content", artifacts._content(raw))  # as a forger would
-        artifacts._put(raw, "seal", artifacts._seal(artifacts._attributes(raw)))
+        artifacts.put_text(raw, "content", artifacts.content_of(raw))  # as a forger would
+        artifacts.put_text(raw, "seal", artifacts.seal_of(artifacts.attributes_of(raw)))
     return path
 
 

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from fewfold.config.cost_model import COST_MODELS
-from fewfold.config.resources import SECTION, Sizes, grow, known_kind, memory_mb, need, runtime_min
+from fewfold.config.resources import (
+    COST_MODELS,
+    SECTION,
+    Sizes,
+    grow,
+    known_kind,
+    memory_mb,
+    need,
+    runtime_min,
+)
 from fewfold.methods.registry import sections
 
 ROOT = Path(__file__).resolve().parents[2]

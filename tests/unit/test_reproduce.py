@@ -22,7 +22,7 @@ from fewfold.reproduce.compare import (
     status,
     tolerance,
 )
-from fewfold.reproduce.costs import by_stage, longest_chain, read_costs, time_on
+from fewfold.reproduce.costs import by_stage, costs_of, longest_chain, time_on
 from fewfold.reproduce.measured import (
     FACTS,
     collect,
@@ -175,7 +175,7 @@ def test_costs_of_a_run(tmp_path):
                       "a/methods/m/train_method_10_20": 20, "b/fetch_dataset": 3,
                       "old/fetch_dataset": 99, "collect_metrics": 4}.items():  # fmt: skip
         write_cost(tmp_path / f"{name}.cost.tsv", cpu, cpu)
-    costs = read_costs(tmp_path, {"a", "b"})
+    costs = costs_of(tmp_path, {"a", "b"})
     assert costs["cpu_s"].sum() == 45
     # the slowest job of each stage of a (1 + 5 + 20), then the tables
     assert longest_chain(costs) == 30

@@ -15,7 +15,7 @@ rule draw_map:
     resources:
         **jobs.requests("draw_map"),
     params:
-        settings=jobs.map_settings,
+        settings={"seed": jobs.seed},
         code=jobs.code("draw_map"),
     message:
         "Drawing the map of {wildcards.dataset}"

@@ -33,6 +33,17 @@ REFERENCE_KEYS = ("graph", "manifold", "kernel", "learner", "type", "tile_rows",
 WEIGHT_KEYS = ("weights", "bandwidth", "symmetrize", "tile_rows")
 
 
+# Stages that read the dataset's own files only, whatever the config says. `fetch_dataset`: none,
+# the user's files count by their content, which the settings hold. Dates say too little, and
+# Snakemake would take {x} in a path for a wildcard.
+READS = {
+    "fetch_dataset": (),
+    "draw_map": ("prepare_features",),
+    "search_neighbors": ("prepare_features",),
+    "make_copies": ("prepare_features", "draw_splits"),
+}
+
+
 class Job(NamedTuple):
     """One job: its stage, its wildcards, and the stages that made its inputs."""
 
@@ -78,6 +89,8 @@ class Jobs:
 
     def inputs(self, stage: str) -> Callable[[object], dict]:
         """Return the function from wildcards to a stage's inputs, {name: path or paths}."""
+        if stage in READS:
+            return lambda wildcards: self._rows(wildcards, *READS[stage])
         return getattr(self, f"_{stage}_inputs")
 
     def walk(self, targets: Iterable[str] = layout.TARGETS) -> list[Job]:
@@ -103,13 +116,6 @@ class Jobs:
     def _path(self, stage, wildcards, output=None, **more):
         return layout.path(stage, output, **{"dataset": wildcards.dataset, **more})
 
-    def _fetch_dataset_inputs(self, wildcards):
-        """Nothing: the user's own files count by their content, which the settings hold.
-
-        Dates say too little, and Snakemake would take {x} in a path for a wildcard.
-        """
-        return {}
-
     def source_settings(self, wildcards) -> dict:
         """What to fetch."""
         entry = self.plan.dataset(wildcards.dataset)
@@ -134,9 +140,6 @@ class Jobs:
     def _prepare_labels_inputs(self, wildcards):
         return self._raw(wildcards, "labels")
 
-    def _draw_map_inputs(self, wildcards):
-        return {"features": self._path("prepare_features", wildcards)}
-
     def holdout_settings(self, wildcards) -> dict:
         """Which rows are set apart."""
         entry = self.plan.dataset(wildcards.dataset)
@@ -158,27 +161,14 @@ class Jobs:
 
     def label_settings(self, wildcards) -> dict:
         """Which rows are set apart, and how labeled rows are drawn."""
-        return {
-            "held_out": self.holdout_settings(wildcards),
-            "draws": self.draw_settings(wildcards),
-        }
-
-    def draw_settings(self, wildcards) -> dict:
-        """How labeled rows are drawn."""
         entry = self.plan.dataset(wildcards.dataset)
-        return {
+        draws = {
             "dataset": wildcards.dataset,
-            "draw": entry["draw"],
-            "evaluate": entry["evaluate"],
             "labels_per_draw": list(entry["labels"]),
-            "protocol": entry["protocol"],
             "seed": self.seed,
-            "trials": entry["trials"],
+            **{key: entry[key] for key in ("draw", "evaluate", "protocol", "trials")},
         }
-
-    def map_settings(self, wildcards) -> dict:
-        """How the map is drawn."""
-        return {"seed": self.seed}
+        return {"held_out": self.holdout_settings(wildcards), "draws": plain(draws)}
 
     # --- what an entry of graphs, manifolds, kernels or methods reads ----------------------
 
@@ -236,9 +226,6 @@ class Jobs:
         return digest
 
     # --- graphs --------------------------------------------------------------------------
-
-    def _search_neighbors_inputs(self, wildcards):
-        return self._rows(wildcards, "prepare_features")
 
     def _build_graph_inputs(self, wildcards):
         count = self.plan.graph_tiles(wildcards.dataset, wildcards.graph)
@@ -346,9 +333,6 @@ class Jobs:
         """What a joined kernel was made with."""
         return plain(self.config["kernels"][wildcards.kernel], ("tile_rows", "max_gb"))
 
-    def _make_copies_inputs(self, wildcards):
-        return self._rows(wildcards, "prepare_features", "draw_splits")
-
     def copies_settings(self, wildcards) -> dict:
         """The settings behind a copies file's name: those of any method that reads it."""
         found = self.plan.transforms(wildcards.dataset)
@@ -450,9 +434,8 @@ class Jobs:
 
     def code(self, stage: str, *modules: str, leave_out: tuple = ()) -> str:
         """Digest of the library code behind a rule: a fix re-runs it, a comment does not."""
-        return script_digest(
-            self.root / "scripts" / f"{stage}.py", *modules, leave_out=leave_out
-        )  # fmt: skip
+        script = self.root / "scripts" / f"{stage}.py"
+        return script_digest(script, *modules, leave_out=leave_out)
 
     def templates(self, *packages: str) -> str:
         """Digest of the HTML templates of packages."""

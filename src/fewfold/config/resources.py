@@ -1,15 +1,17 @@
 """What a job takes, from the sizes the plan knows: seconds, memory, storage.
 
-The cost models are fitted to measurements (docs/scaling.md, `fewfold.config.cost_model`).
+The cost models are fitted to measurements (docs/scaling.md): cost_model.csv, which
+`benchmarks/scaling.py cost-model` writes from data/measured/scaling.csv.
 Requests to a scheduler leave room above them, and a job that still asks for too little is tried
 again with more (`grow`). They do not change a result, and are no part of the config.
 """
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import NamedTuple
 
-from fewfold.config.cost_model import COST_MODELS
 from fewfold.methods.registry import sections
 
 # Room that a request leaves above the cost model, for other data, and for machines that are slower.
@@ -78,6 +80,18 @@ class Need(NamedTuple):
     storage: float
 
 
+def _read_models() -> dict[tuple[str, str], list[CostModel]]:
+    """Return {(stage, kind): models of CPU seconds, MB of memory and bytes on disk}."""
+    found: dict = {}
+    with open(Path(__file__).with_name("cost_model.csv"), newline="", encoding="utf-8") as file:
+        for row in list(csv.reader(file))[1:]:
+            found.setdefault((row[0], row[1]), []).append(CostModel(*map(float, row[3:])))
+    return found
+
+
+COST_MODELS = _read_models()
+
+
 def known_kind(stage: str, kind: str) -> str:
     """Return the kind whose measured cost model stands for this one."""
     if (stage, kind) not in COST_MODELS:
@@ -120,7 +134,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
             memory.at(sizes._replace(fits=1), columns),
             storage.at(sizes, columns),
         )
-        for seconds, memory, storage in (map(CostModel._make, COST_MODELS[key]) for key in keys)
+        for seconds, memory, storage in map(COST_MODELS.get, keys)
     ]
     if not needs:  # small stages of `fewfold label`: they read what scoring a method reads
         return need("evaluate_method", sizes)

@@ -21,106 +21,23 @@ import numpy as np
 import xxhash
 
 from fewfold import __version__
-from fewfold.exceptions import ArtifactError, InputError
+from fewfold.exceptions import ArtifactError
 from fewfold.pipeline import layout
+from fewfold.pipeline.artifact_writer import (
+    PLAIN_KINDS,
+    Writer,
+    attributes_of,
+    content_of,
+    digest_of,
+    put_text,
+    seal_of,
+)
 from fewfold.pipeline.stage_schemas import SCHEMAS
 
 FORMAT_VERSION = 1
 _SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 # What h5py, numpy and json raise on bytes that make no sense.
 _DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, MemoryError)
-_PLAIN_KINDS = "biuf"  # bool, int, unsigned, float: nothing that could hide an object
-
-
-def _is_sparse(value):
-    """Whether scipy made it; if nobody has imported scipy, it did not (nor need it be here)."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and sparse.issparse(value)
-
-
-class Writer:
-    """An open stage file being written; get one from `writing`."""
-
-    def __init__(self, file: h5py.File):
-        self._file = file
-
-    def add(self, name: str, value) -> None:
-        """Store an array, a sparse matrix or a list of strings under a name."""
-        if _is_sparse(value):
-            from scipy import sparse
-
-            value = sparse.csr_array(value)
-            if not value.has_sorted_indices:
-                value = value.sorted_indices()
-            group = self._file.create_group(name)
-            for part in ("data", "indices", "indptr"):
-                self._dense(group, part, getattr(value, part))
-            self._dense(group, "shape", np.asarray(value.shape, np.int64))
-        elif isinstance(value, list) and all(isinstance(v, str) for v in value):
-            if any("\0" in text for text in value):
-                raise InputError(
-                    f"{name}: a text with a NUL character cannot be stored. Remove it."
-                )
-            encoded = "\0".join(value).encode()
-            data = np.frombuffer(encoded, np.uint8) if encoded else np.zeros(0, np.uint8)
-            dataset = self._dense(self._file, name, data)
-            dataset.attrs["count"] = len(value)
-        else:
-            self._dense(self._file, name, np.asarray(value))
-
-    def _dense(self, where, name, value):
-        if value.dtype.kind not in _PLAIN_KINDS:
-            raise TypeError(f"Array {name!r} has type {value.dtype}; store numbers or strings.")
-        value = np.asarray(value, order="C")
-        dataset = where.create_dataset(name, data=value)
-        dataset.attrs["digest"] = digest_of(value)
-        return dataset
-
-    def add_blocks(self, name: str, shape: tuple, dtype, blocks) -> None:
-        """Store a large array that arrives as consecutive row blocks.
-
-        Only one block is in memory at a time; each has its own digest, so that reading a few
-        rows checks only the blocks that hold them. All blocks but the last have equal length.
-        """
-        dataset = self._file.create_dataset(name, shape=shape, dtype=dtype)
-        digests, block_rows, start = [], 0, 0
-        for block in blocks:
-            block = np.ascontiguousarray(block, dtype=dtype)
-            if not digests:
-                block_rows = len(block)
-            elif start % block_rows or len(block) > block_rows:
-                raise ValueError(f"{name}: only the last block may be shorter than {block_rows}.")
-            if start + len(block) > shape[0]:
-                raise ValueError(f"{name}: blocks hold more than the {shape[0]} rows announced.")
-            dataset.write_direct(block, dest_sel=np.s_[start : start + len(block)])
-            digests.append(digest_of(block))
-            start += len(block)
-        if start != shape[0]:
-            raise ValueError(f"{name}: blocks hold {start} rows, announced were {shape[0]}.")
-        dataset.attrs["block_rows"] = max(block_rows, 1)
-        dataset.attrs["block_digests"] = np.asarray(digests, np.uint64)
-
-    def add_virtual(self, name: str, shape: tuple, dtype, parts: list[tuple[str, int]]) -> None:
-        """Join row tiles in neighboring files as one virtual array, without a copy.
-
-        ``parts`` lists (file relative to this one, rows), in order.
-        """
-        layout = h5py.VirtualLayout(shape=shape, dtype=dtype)
-        start = 0
-        for file, rows in parts:
-            source = h5py.VirtualSource(file, name, shape=(rows, *shape[1:]), dtype=dtype)
-            layout[start : start + rows] = source
-            start += rows
-        self._file.create_virtual_dataset(name, layout)
-
-    def note(self, key: str, value) -> None:
-        """Store a plain value (number, string, list, dict) as an attribute."""
-        _put(self._file, f"note:{key}", json.dumps(value, sort_keys=True))
-
-
-def digest_of(array: np.ndarray) -> np.uint64:
-    """Return the 64-bit digest (xxh3) of an array's bytes."""
-    return np.uint64(xxhash.xxh3_64_intdigest(memoryview(array).cast("B") if array.size else b""))
 
 
 @contextmanager
@@ -156,13 +73,13 @@ def writing(path, stage: str, *, settings=None, seed=None, inputs=()):
             yield Writer(file)
             file.attrs["format_version"] = FORMAT_VERSION
             file.attrs["seed"] = -1 if seed is None else seed
-            _put(file, "fewfold_stage", stage)
-            _put(file, "settings", json.dumps(settings or {}, sort_keys=True))
-            _put(file, "versions", json.dumps(_versions()))
+            put_text(file, "fewfold_stage", stage)
+            put_text(file, "settings", json.dumps(settings or {}, sort_keys=True))
+            put_text(file, "versions", json.dumps(_versions()))
             digests = {Path(p).name: content_digest(p) for p in inputs}
-            _put(file, "inputs", json.dumps(digests))
-            _put(file, "content", _content(file))
-            _put(file, "seal", _seal(_attributes(file)))
+            put_text(file, "inputs", json.dumps(digests))
+            put_text(file, "content", content_of(file))
+            put_text(file, "seal", seal_of(attributes_of(file)))
 
 
 def _versions():
@@ -172,54 +89,11 @@ def _versions():
     return {"fewfold": __version__, **{n: v for n, v in loaded.items() if v}}
 
 
-def _content(file):
-    """Digest of everything the file says: the arrays' digests, and the settings."""
-    hasher = xxhash.xxh3_64()
-
-    def visit(name, item):
-        if isinstance(item, h5py.Dataset):
-            found = item.attrs.get("digest", item.attrs.get("block_digests"))
-            hasher.update(f"{name}:{item.shape}:{item.dtype}:".encode())
-            hasher.update(b"" if found is None else np.asarray(found).tobytes())
-
-    file.visititems(visit)
-    attrs = _attributes(file)
-    for key in sorted(k for k in attrs if k.startswith("note:") or k == "inputs"):
-        hasher.update(f"{key}={attrs[key]}".encode())
-    return hasher.hexdigest()
-
-
-def _put(file, key, text):
-    """Store text at a fixed length.
-
-    HDF5 keeps text of variable length in a heap without checksums, in which one wrong bit can
-    send it into an endless loop.
-    """
-    file.attrs[key] = np.bytes_(text.encode())
-
-
-def _attributes(file) -> dict:
-    """Return a file's own attributes, text decoded; text of variable length is refused unread."""
-    found = {}
-    for key in file.attrs:
-        if file.attrs.get_id(key).dtype.kind == "O":
-            raise ValueError(f"attribute {key!r} is not as fewfold writes it")
-        value = file.attrs[key]
-        found[key] = value.decode() if isinstance(value, bytes) else value
-    return found
-
-
-def _seal(attrs):
-    """Digest of a file's own attributes: HDF5 does not guard them where there are many."""
-    text = "".join(f"{k}={attrs[k]!s}\n" for k in sorted(attrs) if k != "seal")
-    return xxhash.xxh3_64_hexdigest(text.encode())
-
-
 def content_digest(path) -> str:
     """Return the recorded digest of a stage file, or the digest of any other file's bytes."""
     try:
         with h5py.File(path, "r") as file:
-            attrs = _attributes(file)
+            attrs = attributes_of(file)
             if "content" in attrs:
                 return attrs["content"]
     except _DAMAGE:
@@ -253,7 +127,7 @@ class Artifact:
         self._sizes: dict = {}
         self._remedy = remedy or f"Move it away and run again: {maker(stage)} makes it again."
         self._file = self._open()
-        self._attrs = _attributes(self._file)
+        self._attrs = attributes_of(self._file)
         if self._schema is not None:
             try:
                 self._sizes = self._schema.open(self)
@@ -286,8 +160,8 @@ class Artifact:
         try:
             if "fewfold_stage" not in file.attrs:
                 self.fail("is an HDF5 file, but not one written by fewfold")
-            attrs = _attributes(file)
-            sealed = _seal(attrs)
+            attrs = attributes_of(file)
+            sealed = seal_of(attrs)
         except ArtifactError:
             raise
         except _DAMAGE as error:
@@ -402,7 +276,7 @@ class Artifact:
     def _check_dataset(self, item, name):
         if item.external or (item.is_virtual and self.stage != "join_kernel"):
             self.fail(f"keeps the array {name!r} outside of the file")
-        if item.dtype.kind not in _PLAIN_KINDS or item.size is None:
+        if item.dtype.kind not in PLAIN_KINDS or item.size is None:
             self.fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
         # A damaged or hostile header may announce any shape: never allocate more than is there.
         stored = item.id.get_storage_size()
@@ -466,7 +340,7 @@ class Artifact:
             with self._reading(name):
                 self._check_item(name)
         with self._reading("content"):
-            if _content(self._file) != self.content:
+            if content_of(self._file) != self.content:
                 self.fail("is damaged: it does not hold all that was written")
 
     def _check_item(self, name):
@@ -520,7 +394,7 @@ def read(path, stage: str, remedy: str | None = None, schema=None) -> Artifact:
     stage : str
     remedy : str, optional
         Ends each message of damage; by default that the file's rule makes it again.
-    schema : fewfold.pipeline.stage_schemas.StageSchema, optional
+    schema : fewfold.system.file_schema.StageSchema, optional
         Of the contents; by default the stage's.
 
     Returns

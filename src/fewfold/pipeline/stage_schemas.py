@@ -7,13 +7,10 @@ folder or a cache may be shared, so a right seal does not make contents right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
     Array,
-    Check,
+    StageSchema,
     anything,
     array,
     either,
@@ -34,80 +31,6 @@ _SHAPE = optional(list_of(number(1, 10**7, whole=True), 1, 3))
 _TASK = text(("classification", "regression", "clustering"))
 _TEXTS = list_of(words)
 _SHARE = number(0, 1)
-
-
-@dataclass(frozen=True)
-class StageSchema:
-    """The contents of a stage's file.
-
-    Attributes
-    ----------
-    arrays : dict of name to Array
-        Of a file's arrays, in the order in which sizes are bound. ``group/*`` stands for all arrays
-        in a group; their named sizes are each one's own. ``*.key`` stands for all whose name ends
-        so; arrays with the same beginning share their named sizes.
-    together : tuple of tuples of str
-        Of arrays ``*.key`` with the same beginning, all of these keys must be there, or none.
-    required : tuple of str
-        Arrays that must be there.
-    notes : dict of name to Check
-        A note that is missing is None.
-    settings : Check
-    agree : callable (notes, sizes, names) -> iterator of faults, optional
-        What must fit together beyond the above.
-    """
-
-    arrays: dict[str, Array]
-    required: tuple = ()
-    notes: dict[str, Check] = field(default_factory=dict)
-    settings: Check = anything
-    agree: Callable[[dict, dict, list], Iterator[str | None]] | None = None
-    together: tuple = ()
-
-    def array(self, name: str) -> Array | None:
-        """Return the declaration of an array; None for one that no reader knows."""
-        head, tail = f"{name.split('/')[0]}/*", f"*.{name.rsplit('.')[-1]}"
-        return self.arrays.get(name) or self.arrays.get(head) or self.arrays.get(tail)
-
-    def open(self, file) -> dict:
-        """Check notes and headers of an opened file; returns the sizes of its dimensions.
-
-        Parameters
-        ----------
-        file : fewfold.pipeline.artifacts.Artifact
-        """
-        sizes: dict = {}
-        names = file.names()
-        if missing := sorted(set(self.required) - set(names)):
-            file.fail(f"lacks the arrays {', '.join(missing)}")
-        notes = {key: file.note(key) for key in self.notes}
-        faults = [(f"note {key}", self.notes[key](notes[key], sizes)) for key in notes]
-        faults.append(("settings", self.settings(file.settings, sizes)))
-        faults += [(n, a.header(*file.header(n), sizes)) for n, a in self.arrays.items()
-                   if n in names]  # fmt: skip
-        faults += self._open_groups(file, names)
-        faults += [("it:", fault) for fault in self.agree(notes, sizes, names)] if (
-            self.agree and not any(fault for _, fault in faults)
-        ) else []  # fmt: skip
-        for name, fault in faults:
-            if fault is not None:
-                file.fail(f"does not fit: {name} {fault}")
-        return sizes
-
-    def _open_groups(self, file, names):
-        """Check the headers of arrays named ``beginning.key``."""
-        groups: dict[str, dict] = {}
-        for beginning, _, key in (name.rpartition(".") for name in names if "." in name):
-            groups.setdefault(beginning, {})[key] = self.arrays.get(f"*.{key}")
-        for beginning, keys in groups.items():
-            sizes: dict = {}
-            for key, spec in keys.items():
-                if isinstance(spec, Array):  # others are checked by their values
-                    name = f"{beginning}.{key}"
-                    yield name, spec.header(*file.header(name), sizes)
-            for wanted in self.together:
-                if set(wanted) & set(keys) and (missing := sorted(set(wanted) - set(keys))):
-                    yield beginning, f"lacks the arrays {', '.join(missing)}"
 
 
 def _labels_agree(notes, sizes, names):
@@ -264,10 +187,6 @@ _COMPARISON = has(
     },
 )  # fmt: skip
 _WARNINGS = list_of(has({"kind": words, "text": words, "rows": list_of(_COUNT)}))
-_NEIGHBORS = {
-    "indices": array("n", "k", kinds="iu", low=0),
-    "distances": array("n", "k", low=0),
-}
 _GRAPH_SETTINGS = has(
     {},
     {
@@ -327,14 +246,29 @@ def _answer_agrees(notes, sizes, names):
         yield f"an answer of task {notes['task']} lacks the arrays {', '.join(missing)}"
 
 
-_GRAPH_NOTE = has(
-    {
-        "settings": _GRAPH_SETTINGS,
-        "bandwidth": number(0, 1e300),
-        "n_components": number(1, 1e15, whole=True),
-        "recall": optional(_SHARE),
-    }
-)
+_GRAPH_NOTES = {
+    "bandwidth": number(0, 1e300),
+    "n_components": number(1, 1e15, whole=True),
+    "recall": optional(_SHARE),
+}
+_GRAPH = {
+    "W": array("n", "n", low=0, sparse=True),
+    "indices": array("n", "k", kinds="iu", low=0, below="n"),
+    "distances": array("n", "k", low=0),
+    "scales": array("n", low=0),
+    "component": array("n", kinds="iu", low=0, below="n"),
+    "isolated": array("isolated", kinds="iu", low=0, below="n"),
+}
+_KERNEL = {
+    "rows": array("rows", kinds="iu", low=0),
+    "K": array("rows", "columns", sparse=True),
+}
+_MAP = {"shown": array("shown", kinds="iu", low=0), "positions": array("shown", 2)}
+
+
+def _whole(arrays, **more):
+    """A schema all of whose arrays must be there."""
+    return StageSchema(arrays, tuple(arrays), **more)
 
 
 def _prepared_agrees(notes, sizes, names):
@@ -376,41 +310,26 @@ SCHEMAS = {
         notes={"task": _TASK},
         agree=_labels_agree,
     ),
-    "draw_splits": StageSchema(
+    "draw_splits": _whole(
         {
             "order": array("trials", "labels", kinds="iu", low=0),
             "budgets": array("budgets", kinds="iu", low=0, at_most="labels"),
         },
-        ("order", "budgets"),
         notes={
             "evaluate": text(("unlabeled", "test")),
             "protocol": text(("transductive", "inductive")),
             "seed": number(0, 2**64, whole=True),
         },
     ),
-    "search_neighbors": StageSchema(
-        _NEIGHBORS,
-        tuple(_NEIGHBORS),
+    "search_neighbors": _whole(
+        {
+            "indices": array("n", "k", kinds="iu", low=0),
+            "distances": array("n", "k", low=0),
+        },
         notes={"first_row": _COUNT, "recall": optional(_SHARE)},
     ),
-    "build_graph": StageSchema(
-        {
-            "W": array("n", "n", kinds="f", low=0, sparse=True),
-            "indices": array("n", "k", kinds="iu", low=0, below="n"),
-            "distances": array("n", "k", low=0),
-            "scales": array("n", low=0),
-            "component": array("n", kinds="iu", low=0, below="n"),
-            "isolated": array("isolated", kinds="iu", low=0, below="n"),
-        },
-        ("W", "indices", "distances", "scales", "component", "isolated"),
-        notes={
-            "bandwidth": number(0, 1e300),
-            "n_components": number(1, 1e15, whole=True),
-            "recall": optional(_SHARE),
-        },
-        settings=_GRAPH_SETTINGS,
-    ),
-    "extend_graph": StageSchema({"weights": array("m", "n", low=0, sparse=True)}, ("weights",)),
+    "build_graph": _whole(_GRAPH, notes=_GRAPH_NOTES, settings=_GRAPH_SETTINGS),
+    "extend_graph": _whole({"weights": array("m", "n", low=0, sparse=True)}),
     "fit_manifold": StageSchema(
         {
             name: spec
@@ -437,15 +356,7 @@ SCHEMAS = {
             ("cell_part", "cell_covariances"),
         ),
     ),
-    "compute_kernel_tile": StageSchema(
-        {
-            "rows": array("rows", kinds="iu", low=0),
-            "K": array("rows", "columns", sparse=True),
-        },
-        ("rows", "K"),
-        notes=_KERNEL_NOTES,
-        agree=_kernel_agrees,
-    ),
+    "compute_kernel_tile": _whole(_KERNEL, notes=_KERNEL_NOTES, agree=_kernel_agrees),
     "join_kernel": StageSchema(
         {
             "rows": array("rows", kinds="iu", low=0),
@@ -458,12 +369,8 @@ SCHEMAS = {
         notes=_KERNEL_NOTES,
         agree=_kernel_agrees,
     ),
-    "make_copies": StageSchema(
-        {
-            "rows": array("rows", kinds="iu", low=0),
-            "copies": array("rows", "copies", "d", **_LARGE),
-        },
-        ("rows", "copies"),
+    "make_copies": _whole(
+        {"rows": _KERNEL["rows"], "copies": array("rows", "copies", "d", **_LARGE)}
     ),
     "train_method": StageSchema(
         {
@@ -482,21 +389,18 @@ SCHEMAS = {
     ),
     "prepare_candidates": StageSchema(
         {
-            "shown": array("shown", kinds="iu", low=0),
-            "positions": array("shown", 2),
-            "*.W": array("n", "n", kinds="f", low=0, sparse=True),
-            "*.indices": array("n", "k", kinds="iu", low=0),
-            "*.distances": array("n", "k", low=0),
-            "*.scales": array("n", low=0),
-            "*.component": array("n", kinds="iu", low=0),
-            "*.isolated": array("isolated", kinds="iu", low=0),
+            **_MAP,
+            **{f"*.{name}": spec for name, spec in _GRAPH.items()},
         },
-        ("shown", "positions"),
+        tuple(_MAP),
         notes={
             "explained": optional(_SHARE),
             "graphs": list_of(text(), longest=100),
             "shared": mapping(list_of(either(_COUNT, _TEXTS), 2, 2)),
-            **{f"graph {name}": optional(_GRAPH_NOTE) for name in ("rows", "near", "images")},
+            **dict.fromkeys(
+                ("graph rows", "graph near", "graph images"),
+                optional(has({"settings": _GRAPH_SETTINGS, **_GRAPH_NOTES})),
+            ),
         },
         agree=_prepared_agrees,
     ),
@@ -531,11 +435,5 @@ SCHEMAS = {
         },
         agree=_answer_agrees,
     ),
-    "draw_map": StageSchema(
-        {
-            "shown": array("shown", kinds="iu", low=0),
-            "positions": array("shown", 2),
-        },
-        ("shown", "positions"),
-    ),
+    "draw_map": _whole(_MAP),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fewfold.exceptions import FewfoldError
+from fewfold.pipeline.layout import cost_files
 from fewfold.system.plain_text import printable
 
 
@@ -137,6 +138,15 @@ def read_cost(path) -> dict[str, float] | None:
         if set(cost) == {"s", "cpu_s", "max_rss_mb"} and all(0 <= v < 1e12 for v in cost.values()):
             return cost
     return None
+
+
+def read_costs(logs) -> list[dict]:
+    """List what each job of a run took: dataset, rule, target, s, cpu_s, max_rss_mb."""
+    return [
+        {"dataset": file.dataset, "rule": file.stage, "target": file.target, **cost}
+        for file in cost_files(logs)
+        if (cost := read_cost(file.path))
+    ]
 
 
 def _peak_memory_mb():

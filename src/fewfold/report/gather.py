@@ -11,10 +11,9 @@ import pandas as pd
 
 from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.chain_files import cells_of
-from fewfold.pipeline.layout import cost_files
 from fewfold.pipeline.result_tables import read_table
 from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
-from fewfold.pipeline.stages import read_cost
+from fewfold.pipeline.stages import read_costs
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
 from fewfold.report.map_positions import add_rows
 
@@ -82,13 +81,10 @@ def _versions():
 def stage_costs(logs) -> pd.DataFrame:
     """Read what each stage took from the files beside the logs."""
     rows = []
-    for path, stage, dataset, folder in cost_files(logs):
-        cost = read_cost(path)
-        if cost is None:
-            continue
-        target = "/".join(filter(None, (dataset, folder))) or "all"
+    for cost in read_costs(logs):
+        target = "/".join(filter(None, (cost["dataset"], cost["target"]))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
-        rows.append((stage, target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
+        rows.append((cost["rule"], target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
     return pd.DataFrame(rows, columns=["rule", "target", "seconds", "max_rss_mb", "cpu_percent"])
 
 

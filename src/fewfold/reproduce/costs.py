@@ -6,31 +6,22 @@ from pathlib import Path
 
 import pandas as pd
 
-from fewfold.pipeline.layout import cost_files
-from fewfold.pipeline.stages import read_cost
+from fewfold.pipeline.stages import read_costs
 
 
-def read_costs(logs, datasets=None) -> pd.DataFrame:
-    """Read what each job took.
+def costs_of(logs, datasets) -> pd.DataFrame:
+    """Return what each job took: dataset, rule, target, s, cpu_s, max_rss_mb.
 
     Parameters
     ----------
     logs : path-like
         The run's folder of logs.
-    datasets : collection of str, optional
-        Only these; logs may also hold jobs of an earlier config.
-
-    Returns
-    -------
-    DataFrame
-        dataset, rule, target, seconds, cpu_s: one row per job.
+    datasets : collection of str
+        Only these, and jobs of none; logs may also hold jobs of an earlier config.
     """
-    rows = []
-    for path, stage, dataset, target in cost_files(logs):
-        wanted = datasets is None or not dataset or dataset in datasets
-        if wanted and (cost := read_cost(path)):
-            rows.append((dataset, stage, target, cost["s"], cost["cpu_s"]))
-    return pd.DataFrame(rows, columns=["dataset", "rule", "target", "seconds", "cpu_s"])
+    found = [c for c in read_costs(logs) if c["dataset"] in {"", *datasets}]
+    columns = ["dataset", "rule", "target", "s", "cpu_s", "max_rss_mb"]
+    return pd.DataFrame(found, columns=columns)
 
 
 def longest_chain(costs: pd.DataFrame) -> float:

@@ -14,7 +14,7 @@ import pandas as pd
 from fewfold.exceptions import InputError
 from fewfold.pipeline.result_tables import read_table
 from fewfold.pipeline.statistics import GROUP, summarize
-from fewfold.reproduce.costs import by_stage, longest_chain, read_costs, time_on
+from fewfold.reproduce.costs import by_stage, costs_of, longest_chain, time_on
 from fewfold.system.location import project_root
 
 COLUMNS = (
@@ -53,7 +53,7 @@ def collect(folder) -> pd.DataFrame:
     metrics, _ = read_metrics(folder)
     seconds = metrics.groupby(GROUP)["fit_s"].mean().round(3).reset_index()
     table = summarize(metrics).merge(seconds, on=GROUP, how="left")
-    stages = by_stage(read_costs(Path(folder) / "logs", set(table["dataset"])))
+    stages = by_stage(costs_of(Path(folder) / "logs", set(table["dataset"])))
     parts = [frame.reindex(columns=COLUMNS) for frame in (table, stages) if len(frame)]
     joined = pd.concat([part.astype(object) for part in parts], ignore_index=True).infer_objects()
     for name in ("mean", "sd", "low", "high"):
@@ -66,7 +66,7 @@ def facts(key: str, folder, seed: int) -> dict:
     """Return the facts of a run: commit, seed, draws, machine without its name, and time."""
     metrics, complete = read_metrics(folder)
     trials = sorted(summarize(metrics)["trials"].unique())
-    costs = read_costs(Path(folder) / "logs", set(metrics["dataset"]))
+    costs = costs_of(Path(folder) / "logs", set(metrics["dataset"]))
     work, chain = float(costs["cpu_s"].sum()), longest_chain(costs)
     written = [p.stat().st_mtime for p in Path(folder).glob("results/*/methods/*/trials_*.csv")]
     finished = datetime.fromtimestamp(max(written), UTC)

@@ -8,8 +8,8 @@ fault``: None, or what is wrong in a few words. ``sizes`` binds names of dimensi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -235,42 +235,77 @@ def has(required: dict[str, Check], more: dict[str, Check] | None = None) -> Che
 
 
 @dataclass(frozen=True)
-class FileSchema:
-    """The notes and arrays of a file; `check` compares an opened file with them.
+class StageSchema:
+    """The contents of a stage's file.
 
     Attributes
     ----------
-    notes, arrays : dict of name to Check
-    more_arrays : dict of name to Check
-        Arrays that may be missing.
+    arrays : dict of name to Array
+        Of a file's arrays, in the order in which sizes are bound. ``group/*`` stands for all arrays
+        in a group; their named sizes are each one's own. ``*.key`` stands for all whose name ends
+        so; arrays with the same beginning share their named sizes.
+    together : tuple of tuples of str
+        Of arrays ``*.key`` with the same beginning, all of these keys must be there, or none.
+    required : tuple of str
+        Arrays that must be there.
+    notes : dict of name to Check
+        A note that is missing is None.
+    settings : Check
+    agree : callable (notes, sizes, names) -> iterator of faults, optional
+        What must fit together beyond the above.
     """
 
-    notes: dict
-    arrays: dict
-    more_arrays: dict
+    arrays: dict[str, Array]
+    required: tuple = ()
+    notes: dict[str, Check] = field(default_factory=dict)
+    settings: Check = anything
+    agree: Callable[[dict, dict, list], Iterator[str | None]] | None = None
+    together: tuple = ()
 
-    def check(self, file, sizes: dict | None = None) -> dict:
-        """Check everything; returns what was read, by name.
+    def array(self, name: str) -> Array | None:
+        """Return the declaration of an array; None for one that no reader knows."""
+        head, tail = f"{name.split('/')[0]}/*", f"*.{name.rsplit('.')[-1]}"
+        return self.arrays.get(name) or self.arrays.get(head) or self.arrays.get(tail)
+
+    def open(self, file) -> dict:
+        """Check notes and headers of an opened file; returns the sizes of its dimensions.
 
         Parameters
         ----------
         file : fewfold.pipeline.artifacts.Artifact
-        sizes : dict, optional
-            Names of dimensions that are known already.
         """
-        sizes = dict(sizes or {})
-        known = {**self.arrays, **self.more_arrays}
+        sizes: dict = {}
         names = file.names()
-        if missing := sorted(set(self.arrays) - set(names)):
-            file.fail(f"lacks the arrays {missing}")
-        if unknown := sorted(set(names) - set(known)):
-            file.fail(f"has unknown arrays {_short(unknown)}")
-        found = {name: file[name] for name in known if name in names}
-        values = {**found, **{key: file.note(key) for key in self.notes}}
-        for name, check in {**self.notes, **{n: known[n] for n in found}}.items():
-            if (fault := check(values[name], sizes)) is not None:
+        if missing := sorted(set(self.required) - set(names)):
+            file.fail(f"lacks the arrays {', '.join(missing)}")
+        notes = {key: file.note(key) for key in self.notes}
+        faults = [(f"note {key}", self.notes[key](notes[key], sizes)) for key in notes]
+        faults.append(("settings", self.settings(file.settings, sizes)))
+        faults += [(n, a.header(*file.header(n), sizes)) for n, a in self.arrays.items()
+                   if n in names]  # fmt: skip
+        faults += self._open_groups(file, names)
+        faults += [("it:", fault) for fault in self.agree(notes, sizes, names)] if (
+            self.agree and not any(fault for _, fault in faults)
+        ) else []  # fmt: skip
+        for name, fault in faults:
+            if fault is not None:
                 file.fail(f"does not fit: {name} {fault}")
-        return values
+        return sizes
+
+    def _open_groups(self, file, names):
+        """Check the headers of arrays named ``beginning.key``."""
+        groups: dict[str, dict] = {}
+        for beginning, _, key in (name.rpartition(".") for name in names if "." in name):
+            groups.setdefault(beginning, {})[key] = self.arrays.get(f"*.{key}")
+        for beginning, keys in groups.items():
+            sizes: dict = {}
+            for key, spec in keys.items():
+                if isinstance(spec, Array):  # others are checked by their values
+                    name = f"{beginning}.{key}"
+                    yield name, spec.header(*file.header(name), sizes)
+            for wanted in self.together:
+                if set(wanted) & set(keys) and (missing := sorted(set(wanted) - set(keys))):
+                    yield beginning, f"lacks the arrays {', '.join(missing)}"
 
 
 def _short(value, most: int = 60) -> str:

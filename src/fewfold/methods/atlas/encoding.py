@@ -67,7 +67,7 @@ def encode_rows(out, features, atlas: dict[str, np.ndarray], *, q: int = 10) -> 
 
     Parameters
     ----------
-    out : fewfold.pipeline.artifacts.Writer
+    out : fewfold.pipeline.artifact_writer.Writer
     features : fewfold.pipeline.stage_files.Features
     atlas, q : see `encode`
     """
@@ -81,7 +81,7 @@ def write_encoding(out, X, atlas: dict[str, np.ndarray], q: int = 10, rows=None,
 
     Parameters
     ----------
-    out : fewfold.pipeline.artifacts.Writer
+    out : fewfold.pipeline.artifact_writer.Writer
     X, atlas, q, rows : see `encode`
     suffix : str
         Appended to the names of the arrays.

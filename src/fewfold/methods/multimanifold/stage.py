@@ -35,7 +35,7 @@ def encode_draws(
 
     Parameters
     ----------
-    out : fewfold.pipeline.artifacts.Writer
+    out : fewfold.pipeline.artifact_writer.Writer
     features : fewfold.pipeline.stage_files.Features
     arrays : dict
         Of `fit_manifold`.
