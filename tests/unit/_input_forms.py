@@ -181,6 +181,22 @@ class Stream:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
+def polars_frame(rich=False):
+    """A real polars frame; ``rich``: with lists, dates and categories."""
+    import polars as pl
+
+    given = base().astype(object).where(base().notna(), None)
+    frame = pl.DataFrame({name: given[name].tolist() for name in given})
+    if not rich:
+        return frame
+    lists = np.random.default_rng(1).normal(size=(N, 8)).tolist()
+    return frame.with_columns(
+        pl.col("soil").cast(pl.Categorical),
+        pl.Series("embedding", lists, dtype=pl.Array(pl.Float32, 8)),
+        pl.Series("seen", TIMES.to_list()),
+    )
+
+
 RNG = np.random.default_rng(3)
 PRICES = [f"{v:,.2f} €".translate(str.maketrans(",.", ".,")) for v in RNG.uniform(1, 9999, N)]
 SENTENCES = [" ".join(RNG.choice("the bark is rough dark pale smooth leaf tall".split(), 8))
@@ -225,7 +241,10 @@ FORMS = [
     Form("NPZ with X and y, -1 unlabeled", npz, options={"target": "y"}, says=("marked '-1'",)),
     Form("NPY and a file of labels", npy, options={"target": None, "labels": "labels.txt"}),
     Form("pandas data frame", lambda folder: base()),
-    Form("frame of another library (Arrow stream, polars)", lambda folder: Stream(base())),
+    Form("frame of another library (Arrow stream)", lambda folder: Stream(base())),
+    Form("polars data frame", lambda folder: polars_frame()),
+    Form("polars frame with embeddings and dates", lambda folder: polars_frame(rich=True),
+         kinds={"embedding": "vector", "seen": "date", "soil": "category"}),
     Form(
         "prices: thousands, decimal comma, currency",
         with_column("price", PRICES),

@@ -85,3 +85,28 @@ def test_gradient_histograms_know_directions_and_not_contrast():
     rng = np.random.default_rng(0)
     texture = rng.random((64, 64))
     assert np.allclose(gradient_histograms(texture), gradient_histograms(0.5 * texture), rtol=0.01)
+
+
+@pytest.mark.parametrize("side", [12, 80])
+def test_runs_read_folders_too(folder, side):
+    """``source: file`` with a folder: what the plan expects is what is loaded."""
+    from fewfold.datasets import describe, load
+    from fewfold.pipeline.file_digests import file_digest
+
+    if side > 64:
+        save(folder / "cat/large.png", side, 40)
+    data, expected = load("file", path=folder), describe("file", path=folder)
+    assert data.X.shape == (expected.n_samples, expected.n_features)
+    assert data.image_shape == expected.image_shape == (None if side > 64 else (12, 12))
+    assert data.classes == ["cat", "dog"] and (data.y == -1).sum() == 6
+    before = file_digest(folder)
+    (folder / "new0.png").rename(folder / "dog/new0.png")
+    assert file_digest(folder) != before
+
+
+def test_large_images_are_shown_small(folder):
+    for i in range(3):
+        save(folder / f"cat/large{i}.png", 100, 40)
+    found = read_input(folder)
+    assert found.image_shape is None and found.thumbnails.shape == (21, 40, 40)
+    assert found.thumbnails[found.ids.index("cat/large0.png")].mean() == 40

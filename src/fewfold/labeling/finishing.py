@@ -36,6 +36,7 @@ class Material:
     shown: np.ndarray | None = None
     positions: np.ndarray | None = None
     model_bytes: int | None = None
+    thumbnails: np.ndarray | None = None
 
     @classmethod
     def read(cls, files: dict) -> Material:
@@ -45,7 +46,7 @@ class Material:
             keys = ("comparison", "task", "warnings", "calibration_error")
             notes = {key: file.note(key) for key in keys}
         with read(files["table"], layout.LABEL_COMMAND, schema=LABEL_TABLE) as file:
-            ids = file.get("ids")
+            ids, thumbnails = file.get("ids"), file.get("thumbnails")
             keys = ("id_name", "columns", "preparation", "sentences", "target", "file", "warnings")
             table = {key: file.note(key) for key in keys}
         features, truth = read_features(files["features"]), read_labels(files["labels"])
@@ -53,7 +54,7 @@ class Material:
         size = Path(files["model"]).stat().st_size if files.get("model") else None
         found = cls(
             answer, notes, features, truth, prepared.graphs[ROWS_GRAPH], ids, table,
-            prepared.shown, prepared.positions, size,
+            prepared.shown, prepared.positions, size, thumbnails,
         )  # fmt: skip
         found.check()
         return found
@@ -65,6 +66,8 @@ class Material:
                   "graph": self.graph.W.shape[0]}  # fmt: skip
         if self.ids is not None:
             counts["table"] = len(self.ids)
+        if self.thumbnails is not None:
+            counts["thumbnails"] = len(self.thumbnails)
         if self.shown is not None and len(self.shown):
             counts["picture"] = n if self.shown.max() < n else int(self.shown.max()) + 1
         faults = [

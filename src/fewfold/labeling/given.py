@@ -62,6 +62,10 @@ def store_frame(frame, path: Path) -> Path:
         table = pa.table(columns)
     else:
         table = pa.table(frame)
+        for place, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type):  # categories of polars, which Parquet refuses
+                plain = pa.array(table[field.name].to_pylist())
+                table = table.set_column(place, field.name, plain)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as part:
         parquet.write_table(table, part)

@@ -12,7 +12,6 @@ import numpy as np
 
 from fewfold.datasets import frames
 from fewfold.datasets.column_names import some_names
-from fewfold.datasets.table.image_folders import read_image_folder
 from fewfold.datasets.table.messages import listed
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
 from fewfold.datasets.table.own_graphs import read_own_graph
@@ -47,6 +46,8 @@ class Intake:
         How the columns became features (`fewfold.labeling.preparation`); None: as they are.
     graph : csr_array of shape (n, n) or None
         Weights of the user's own graph.
+    thumbnails : uint8 ndarray of shape (n, height, width) or None
+        For the report, of images that are not described by their pixels.
     """
 
     X: Any
@@ -62,6 +63,7 @@ class Intake:
     image_shape: tuple | None = None
     preparation: dict | None = None
     graph: Any = None
+    thumbnails: np.ndarray | None = None
 
     @property
     def labelled(self) -> np.ndarray:
@@ -116,7 +118,7 @@ def read_input(
         command=True,
         dtype=np.float32,
     )
-    content = read_image_folder(file, request) if is_folder else read_file(file, request)
+    content = read_file(file, request)
     if content.plan is None:  # numbers of a table are checked column by column
         check_finite(content.X)
     X, names, preparation = _features(content, chosen["scale"])
@@ -145,6 +147,7 @@ def read_input(
         image_shape=content.image_shape,
         preparation=preparation,
         graph=W,
+        thumbnails=content.thumbnails,
     )
 
 
@@ -243,7 +246,7 @@ def _label_sentences(found: Target, target) -> list[str]:
     known = known_mask(y)
     share = f"{known.sum()} of {len(y)} rows have a label ({100 * known.mean():.1f} %)"
     if n_blank := found.marks.get("", 0):
-        share += f", {n_blank} cells are blank"
+        share += f", {n_blank} are blank"
     if task == "regression":
         return [f"The target {target!r} is a number; {share}.", *found.mark_sentences()]
     counts = np.bincount(y[y >= 0], minlength=len(classes))

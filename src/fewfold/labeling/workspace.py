@@ -128,6 +128,8 @@ def write_inputs(folder: Path, intake: Intake, notes: dict) -> None:
     def table(out):
         if intake.ids is not None:
             out.add("ids", [str(i).replace("\0", " ") for i in intake.ids])
+        if intake.thumbnails is not None:
+            out.add("thumbnails", intake.thumbnails)
         out.note("id_name", intake.id_name)
         out.note("columns", None if intake.plan is None else intake.plan.columns)
         out.note("preparation", intake.preparation)

@@ -18,7 +18,7 @@ SETTLED_NS = 2 * 10**9  # a file changed within the last two seconds may change 
 
 
 def file_digest(path, memory=MEMORY) -> str:
-    """Return the digest (xxh3, 128 bits) of a file's bytes.
+    """Return the digest (xxh3, 128 bits) of a file's bytes; of a folder, of its files and names.
 
     A large file is read again only if its size, its times or its place on the disk changed. The
     time of the last change of its *entry* (ctime) is among them, which no program can set: a file
@@ -43,6 +43,12 @@ def file_digest(path, memory=MEMORY) -> str:
     >>> len(file_digest(path)), file_digest(path) == file_digest(path)
     (32, True)
     """
+    if os.path.isdir(path):
+        hasher = xxhash.xxh3_128()
+        for file in sorted(p for p in Path(path).rglob("*") if p.is_file()):
+            hasher.update(f"{file.relative_to(path).as_posix()}\0".encode(errors="replace"))
+            hasher.update(file_digest(file, memory).encode())
+        return hasher.hexdigest()
     try:
         found = os.stat(path)
         if found.st_size < SMALL:

@@ -223,7 +223,7 @@ _RAW = StageSchema(
 )
 # The third file that `fewfold label` makes of a table, beside features and labels.
 LABEL_TABLE = StageSchema(
-    {"ids": array("n", kinds="T")},
+    {"ids": array("n", kinds="T"), "thumbnails": array("n", "height", "width", kinds="u")},
     notes={
         "id_name": words,
         "columns": optional(list_of(has({"name": words, "kind": words}))),

@@ -15,7 +15,7 @@ from fewfold.datasets import frames
 from fewfold.datasets.column_names import some_names
 from fewfold.datasets.damage import sound
 from fewfold.datasets.table.marks import cell_text
-from fewfold.datasets.table.options import FileContent, Request
+from fewfold.datasets.table.options import FileContent, FileShape, Request
 from fewfold.exceptions import InputError
 from fewfold.system.memory import require
 
@@ -25,6 +25,7 @@ METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 NAME_COLUMNS = ("file_name", "filename", "file", "image", "path")
 LARGEST_SIDE = 64  # of images that are taken as pixels
 HOG_SIDE, HOG_CELL, HOG_BINS = 64, 8, 9
+THUMBNAIL = 40  # pixels, of larger images in reports
 N_HOG = (HOG_SIDE // HOG_CELL) ** 2 * HOG_BINS
 
 
@@ -58,6 +59,10 @@ def read_image_folder(folder: Path, request: Request) -> FileContent:
     files = find_images(folder)
     names = [p.relative_to(folder).as_posix() for p in files]
     X, shape = read_images(folder, files, request.options.image_shape)
+    thumbnails = None
+    if shape is None:
+        thumbnails = np.stack([_grey(f, (THUMBNAIL, THUMBNAIL)) * 255 for f in files])
+        thumbnails = thumbnails.astype(np.uint8)
     labels, where = None, str(folder)
     if request.with_labels:
         labels, where = _labels(folder, names, request)
@@ -74,7 +79,28 @@ def read_image_folder(folder: Path, request: Request) -> FileContent:
         id_name="file",
         sentences=[f"{len(files)} images, {how}."],
         image_shape=shape,
+        thumbnails=thumbnails,
     )
+
+
+def scan_image_folder(folder: Path, request: Request) -> FileShape:
+    """Return the shape of the features that the images would have, and the labels."""
+    files = find_images(folder)
+    shape = _shape(files, request.options.image_shape)
+    labels, where = _labels(folder, [p.relative_to(folder).as_posix() for p in files], request)
+    if shape == "hog":
+        return FileShape((len(files), N_HOG), labels, where)
+    return FileShape((len(files), shape[0] * shape[1]), labels, where, image_shape=shape)
+
+
+def _shape(files, shape):
+    """The size of the pixels to use: as asked, that of the largest image, or "hog"."""
+    if shape is None:
+        sizes = np.array([_size(file) for file in files])
+        shape = tuple(int(s) for s in sizes.max(axis=0)[::-1])
+        if max(shape) > LARGEST_SIDE:
+            return "hog"
+    return shape if shape == "hog" else (int(shape[0]), int(shape[1]))
 
 
 def read_images(folder, files: list[Path], shape=None):
@@ -94,13 +120,9 @@ def read_images(folder, files: list[Path], shape=None):
     shape : (height, width) or None
         None for histograms of gradients.
     """
-    if shape is None:
-        sizes = np.array([_size(file) for file in files])
-        shape = tuple(int(s) for s in sizes.max(axis=0)[::-1])
-        if max(shape) > LARGEST_SIDE:
-            shape = "hog"
+    shape = _shape(files, shape)
     use_hog = shape == "hog"
-    size = (HOG_SIDE, HOG_SIDE) if use_hog else (int(shape[0]), int(shape[1]))
+    size = (HOG_SIDE, HOG_SIDE) if use_hog else shape
     width = N_HOG if use_hog else size[0] * size[1]
     require(4 * width * len(files), folder, f"{len(files)} images of {width} features")
     X = np.empty((len(files), width), dtype=np.float32)

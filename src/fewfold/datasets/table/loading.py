@@ -29,7 +29,7 @@ def load_file(
     Parameters
     ----------
     path : str or Path
-        CSV, TSV, Parquet, NPY, NPZ, HDF5, MatrixMarket or h5ad file.
+        A file (docs/inputs.md), or a folder of images.
     target : str or int, optional
         Where the labels are: a column of a table, say.
     name : str, optional
@@ -89,7 +89,7 @@ def describe_file(
         n_features=int(np.prod(scanned.shape[1:])),
         n_classes=None if found.classes is None else len(found.classes),
         sparse=scanned.sparse,
-        image_shape=None if shape is None else tuple(shape),
+        image_shape=scanned.image_shape if shape is None else tuple(shape),
     )
 
 

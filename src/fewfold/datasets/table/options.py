@@ -119,6 +119,8 @@ class FileContent:
     sentences : list of str
         What was understood, in words.
     image_shape : tuple or None
+    thumbnails : uint8 ndarray of shape (n, height, width) or None
+        Of images that are not described by their pixels.
     """
 
     X: Any
@@ -131,6 +133,7 @@ class FileContent:
     frame: Any = None
     sentences: list = field(default_factory=list)
     image_shape: tuple | None = None
+    thumbnails: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -141,3 +144,4 @@ class FileShape:
     labels: np.ndarray
     where: str
     sparse: bool = False
+    image_shape: tuple | None = None

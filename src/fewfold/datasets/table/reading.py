@@ -90,17 +90,25 @@ def read_file(path: str | Path, request: Request) -> FileContent:
     InputError
         If the file cannot be used: what is wrong, where, and what to do.
     """
-    file = frames.existing_file(path)
-    read, _ = kind_of(file).readers()
+    file, (read, _) = _readers_of(path)
     content = read(file, request)
     return _with_image_shape(content, file, request)
 
 
 def scan_file(path: str | Path, request: Request) -> FileShape:
     """Return the shape of a file's features, and its labels, at as little cost as can be."""
-    file = frames.existing_file(path)
-    _, scan = kind_of(file).readers()
+    file, (_, scan) = _readers_of(path)
     return scan(file, request)
+
+
+def _readers_of(path):
+    """The file, or the folder of images, and its two readers."""
+    if Path(path).expanduser().is_dir():
+        from fewfold.datasets.table.image_folders import read_image_folder, scan_image_folder
+
+        return Path(path).expanduser(), (read_image_folder, scan_image_folder)
+    file = frames.existing_file(path)
+    return file, kind_of(file).readers()
 
 
 def _with_image_shape(content, file, request):
@@ -115,6 +123,8 @@ def _with_image_shape(content, file, request):
                 "features. Correct it, or leave it out."
             )
         return replace(content, image_shape=shape)
+    if shape is not None and content.plan is None:
+        return content
     if shape is None and options.images and content.plan is None:
         shape = _guessed(content.X)
     if shape is None:
