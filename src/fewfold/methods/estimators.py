@@ -133,6 +133,11 @@ class GraphClassifier(SemiSupervisedClassifier):
     features are known).
     """
 
+    @property
+    def recall_(self) -> float | None:
+        """Share of the true neighbors that the graph's search found; None of an exact one."""
+        return getattr(getattr(self.graph_, "neighbors", None), "recall", None)
+
     def graph_settings(self) -> GraphSettings:
         """Return the settings of the graph that `fit` builds."""
         raise NotImplementedError

@@ -187,6 +187,8 @@ class DiffusionClassifier(GraphClassifier):
     unreached_ : int ndarray
         Training rows that no label reaches.
     graph_ : NeighborGraph or csr_array
+    recall_ : float or None
+        Share of the true neighbors in the graph, measured on a sample; None of an exact search.
     n_iter_ : int
     residual_ : float
     n_features_in_ : int
@@ -281,6 +283,8 @@ class DiffusionClassifier(GraphClassifier):
             "residual": scores.residual,
             "unreached": int(np.sum(~scores.is_reached)),
         }
+        if self.recall_ is not None:
+            details["recall"] = self.recall_
         status = "ok" if scores.is_converged else "not converged"
         return self._finish(None, proba, scores.is_reached, details=details, status=status)
 

@@ -16,6 +16,9 @@ METHODS = ("poisson", "spreading", "propagation")
 # typical point, so that it is trusted by about 99 to 1. Scores carry no scale of their own.
 _TYPICAL_MARGIN = 5.0
 
+# Beyond this many rows the ladder of coarser graphs is worth its making.
+_MANY_ROWS = 20_000
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -89,6 +92,17 @@ def conjugate_gradients(apply, B, *, tol: float, max_iter: int, project=None):
         project(left)
     found = np.sqrt(np.einsum("ij,ij->j", left, left)[active] / goal[active])
     return X, n_iterations, float(found.max()) if len(found) else 0.0
+
+
+def _solve(S, smooth, right, *, tol, max_iter, project=None):
+    """Solve ``(I - S) V = right``; arguments as for `fewfold.linalg.multilevel.solve`."""
+    if len(right) > _MANY_ROWS:
+        from fewfold.linalg.multilevel import solve
+
+        return solve(S, smooth, right, tol=tol, max_iter=max_iter, project=project)
+    return conjugate_gradients(
+        lambda P: P - S @ P, right, tol=tol, max_iter=max_iter, project=project
+    )
 
 
 def _normalized(W):
@@ -176,15 +190,14 @@ def poisson_scores(
     null = np.sqrt(d)
     volume = np.maximum(np.bincount(component, weights=d), 1e-300)
 
-    def project(R):
-        along = _by_component(null[:, None] * R, component) / volume[:, None]
-        R -= null[:, None] * along[component]
+    def project(R, order=slice(None)):
+        parts, along = component[order], null[order, None]
+        along = along * (_by_component(along * R, parts) / volume[:, None])[parts]
+        R -= along
 
     right = inverse[:, None] * sources
     project(right)
-    V, n_iterations, residual = conjugate_gradients(
-        lambda P: P - S @ P, right, tol=tol, max_iter=max_iter, project=project
-    )
+    V, n_iterations, residual = _solve(S, null, right, tol=tol, max_iter=max_iter, project=project)
     project(V)
     values = inverse[:, None] * V
     # Of one class only: the sources vanish, and so does the equation.
@@ -225,10 +238,10 @@ def spreading_scores(
         raise InputError(f"alpha={alpha}: allowed are values between 0 and 1, both excluded.")
     W = sparse.csr_array(W, dtype=np.float64)
     S, _ = _normalized(W)
+    S.data *= alpha
     Y = _one_hot(labeled, targets, W.shape[0], n_classes)
-    F, n_iterations, residual = conjugate_gradients(
-        lambda P: P - alpha * (S @ P), (1 - alpha) * Y, tol=tol, max_iter=max_iter
-    )
+    smooth = np.sqrt(degrees(W))
+    F, n_iterations, residual = _solve(S, smooth, (1 - alpha) * Y, tol=tol, max_iter=max_iter)
     reached = _reached(W, labeled)
     return Scores(np.maximum(F, 0), reached, n_iterations, residual, residual <= 2 * tol)
 
@@ -254,9 +267,7 @@ def propagation_scores(
     inner = sparse.csr_array(W[free][:, free])
     S = sparse.csr_array(sparse.diags_array(inverse) @ inner @ sparse.diags_array(inverse))
     right = inverse[:, None] * (W[free] @ Y)
-    V, n_iterations, residual = conjugate_gradients(
-        lambda P: P - S @ P, right, tol=tol, max_iter=max_iter
-    )
+    V, n_iterations, residual = _solve(S, 1 / inverse, right, tol=tol, max_iter=max_iter)
     values = Y
     values[free] = np.clip(inverse[:, None] * V, 0, 1)
     return Scores(values, reached, n_iterations, residual, residual <= 2 * tol)
