@@ -220,7 +220,7 @@ def full_labels(name, X, y, atlas, code, train, test):
 
 
 def run_plane(args):
-    from fewfold.methods.atlas.figures import plane_figure
+    from plane_atlas import plane_figure
 
     args.file.parent.mkdir(parents=True, exist_ok=True)
     plane_figure().savefig(args.file, dpi=72)

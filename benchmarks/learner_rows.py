@@ -69,7 +69,8 @@ def relative_gap(found, exact):
 
 
 def our_gradient(data):
-    from fewfold.methods.mbed.cost import sne_term
+    from mbed_reference import sne_term
+
     from fewfold.methods.mbed.gradient import DenseSNE, workers
 
     P, Y = data["P"], data["Y"]

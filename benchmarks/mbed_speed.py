@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 from mbed import hide, say, splits_of
+from mbed_reference import mbed_cost, sne_term
 from scipy.optimize import minimize
 
 from fewfold import MbedClassifier
@@ -26,7 +27,7 @@ from fewfold.methods.mbed.annealing import (
     radius_of,
     soften,
 )
-from fewfold.methods.mbed.cost import class_terms, mbed_cost, sne_term
+from fewfold.methods.mbed.cost import class_terms
 from fewfold.methods.mbed.gradient import DenseSNE, workers
 from fewfold.methods.mbed.neighborhoods import GlobalNeighborhoods, SparseNeighborhoods
 from fewfold.methods.mbed.sampled import SampledSNE

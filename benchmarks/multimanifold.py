@@ -13,16 +13,17 @@ python benchmarks/multimanifold.py paired --run FOLDER
 import argparse
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
-from fewfold.methods.multimanifold.adapter import make_learner
 from scipy import stats
 from sklearn.base import clone
 
 from fewfold.datasets.synthetic import GENERATORS, generate
 from fewfold.methods.multimanifold.estimators import MultiManifoldClassifier, MultiManifoldRegressor
-from fewfold.methods.multimanifold.learners import fit_parts, predict_parts
+from fewfold.methods.multimanifold.learners import fit_parts, make_learner, predict_parts
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition
+from fewfold.methods.multimanifold.shape import fit_shape
 
 SETS = ("dollar_sign", "surface_sphere", "density_change", "surface_helix", "martini")
 BUDGETS = (20, 40, 80, 160, 320, 640)
@@ -149,17 +150,23 @@ def from_run(args):
         print(f"{name:15s} {n:4d} {len(g):4d} {row(g)} {row(s)} {clairvoyant}  {paired(g, s):.5f}")
 
 
+def partitions_by_start(X, labelled, settings):
+    """Yield the partition by the cover from each starting point, with the paper's bandwidth."""
+    shape = fit_shape(X, settings)
+    alone = replace(settings, sigma=0.2)
+    for cover in shape.covers:
+        yield partition(X, labelled, alone, shape=replace(shape, covers=[cover]))
+
+
 def starts(args):
     """One draw of the dollar sign, many starts: the paper's cover and ours."""
-    from fewfold.methods.multimanifold.partition import partitions_from_starts
-
     print("dollar_sign, n = 20, one draw: purity of the partition from eight starts of the cover")
     data = generate("dollar_sign", n_samples=20_020, seed=1)
     labelled = np.arange(20_020) < 20
     for refits in (0, PartitionSettings().n_refits):
         settings = PartitionSettings(n_covers=8, n_refits=refits)
         purity = []
-        for found in partitions_from_starts(data.X, labelled, settings):
+        for found in partitions_by_start(data.X, labelled, settings):
             table = np.zeros((2, 2))
             np.add.at(table, (data.groups[found.kept], found.part), 1)
             purity.append(table.max(axis=0).sum() / table.sum())

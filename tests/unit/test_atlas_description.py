@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
+from plane_atlas import chart_segments, plane_example, plane_figure
 
 from fewfold.exceptions import InputError
 from fewfold.methods.atlas.description import (
     chart_images,
-    chart_segments,
     describe_charts,
     energy_curve,
     largest_charts,
     member_images,
-    plane_example,
 )
 from fewfold.methods.atlas.fitting import fit_atlas
 from fewfold.methods.atlas.settings import AtlasSettings
@@ -91,7 +90,7 @@ def test_energy_curve_and_plane_examples(blobs):
 
 
 def test_figures_hold_what_they_should():
-    from fewfold.methods.atlas.figures import chart_figure, plane_figure
+    from fewfold.methods.atlas.figures import chart_figure
 
     figure = plane_figure((0.05, 5.0), n=120)
     assert len(figure.axes) == 4

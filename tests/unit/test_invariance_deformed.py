@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from _deformed_reference import deformed_kernel
 from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.methods.invariance.blocks import block_factors, block_system
 from fewfold.methods.invariance.deformed import (
     BaseKernel,
-    deformed_kernel,
     lowrank_root,
     sparse_coefficients,
 )

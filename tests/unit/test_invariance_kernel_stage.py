@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from _deformed_reference import deformed_kernel
 
 from fewfold.exceptions import ConfigError, InputError
 from fewfold.graph.build import build_graph
 from fewfold.linalg.laplacian import degrees, laplacian
 from fewfold.methods.invariance import kernel_stage as stage
-from fewfold.methods.invariance.deformed import deformed_kernel
 from fewfold.methods.invariance.kernel_stage import DeformedKernel
 from fewfold.pipeline.kernel_files import KernelMatrix, join_tiles, write_tile
 from fewfold.pipeline.stage_files import Features

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from mbed_reference import mbed_cost, sne_term
 from scipy.optimize import rosen, rosen_der
 
 from fewfold.methods.mbed import annealing
 from fewfold.methods.mbed.annealing import Problem, anneal, confidence, hotelling_lawley, soften
-from fewfold.methods.mbed.cost import log_memberships, mbed_cost, simplex_directions, sne_term
+from fewfold.methods.mbed.cost import log_memberships, simplex_directions
 from fewfold.methods.mbed.gradient import DenseSNE, workers
 from fewfold.methods.mbed.neighborhoods import GlobalNeighborhoods
 from fewfold.methods.mbed.optimize import conjugate_gradients

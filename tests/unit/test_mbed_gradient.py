@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from mbed_reference import sne_term
 from scipy import sparse
 
 from fewfold.methods.mbed._tiles import LOWEST, exponentiate, repel
-from fewfold.methods.mbed.cost import sne_term
 from fewfold.methods.mbed.gradient import DenseSNE, row_chunks, workers
 from fewfold.methods.mbed.neighborhoods import SparseNeighborhoods
 from fewfold.methods.mbed.sampled import SampledSNE

@@ -16,6 +16,7 @@ from fewfold.exceptions import InputError
 from fewfold.methods.multimanifold.decision import decision_sets, labelled_sets
 from fewfold.methods.multimanifold.learners import fit_parts, make_learner, predict_parts
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition
+from fewfold.methods.multimanifold.shape import fit_shape
 from fewfold.methods.multimanifold.tuned_svm import TunedSVC
 from fewfold.pipeline.training import Inputs, fit_draw
 
@@ -70,10 +71,13 @@ def test_decision_sets_are_exact_up_to_a_hair_beside_crossings():
 
 
 def test_dollar_sign_does_not_depend_on_where_the_cover_starts():
-    from fewfold.methods.multimanifold.partition import partitions_from_starts
-
     data, y = draw("dollar_sign", 20, 20_000, seed=1)
-    found = partitions_from_starts(data.X, ~np.isnan(y), PartitionSettings(n_covers=5))
+    settings = PartitionSettings(n_covers=5, sigma=0.2)
+    shape = fit_shape(data.X, settings)
+    found = [
+        partition(data.X, ~np.isnan(y), settings, shape=replace(shape, covers=[cover]))
+        for cover in shape.covers
+    ]
     assert len({p.kept[20] for p in found}) == 5
     assert min(purity(data.groups[p.kept], p.part) for p in found) > 0.97
 

@@ -17,12 +17,20 @@ from fewfold.methods.multimanifold.cover import greedy_cover, starting_points
 from fewfold.methods.multimanifold.decision import gaussian_parts, refined_parts, voronoi_parts
 from fewfold.methods.multimanifold.hellinger import (
     connecting_links,
-    hellinger_graph,
     mahalanobis_neighbors,
     squared_hellinger,
+    undirected,
+    weighted_graph,
 )
 from fewfold.methods.multimanifold.named_graph import contract, nearest_along, nearest_candidates
 from fewfold.methods.multimanifold.rules import resolve_bounds
+
+
+def hellinger_graph(X, covariances, n_neighbors, sigma=0.2, **options):
+    found = mahalanobis_neighbors(X, covariances, n_neighbors)
+    edges = undirected(np.repeat(np.arange(len(X)), found.shape[1]), found.ravel())
+    h2 = squared_hellinger(covariances, *edges)
+    return weighted_graph(X, covariances, edges, h2, sigma, **options)
 
 
 def random_covariances(rng, n, d):

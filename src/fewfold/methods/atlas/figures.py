@@ -6,15 +6,11 @@ import numpy as np
 
 from fewfold.methods.atlas.description import (
     chart_images,
-    chart_segments,
     describe_charts,
     energy_curve,
     largest_charts,
     member_images,
-    plane_curve,
-    plane_example,
 )
-from fewfold.methods.atlas.fitting import fit_atlas
 
 
 def draw(model, inputs, y, labeled):
@@ -62,43 +58,6 @@ def draw(model, inputs, y, labeled):
             "its images vary most, red against blue.",
             chart_figure(shown, inputs.image_shape, titles),
         )
-
-
-def plane_figure(costs=(0.05, 0.5, 8.0), n: int = 400, seed: int = 0):
-    """Draw a noisy circle and figure of eight with atlases of several costs (Fig. 2).
-
-    Parameters
-    ----------
-    costs : sequence of float
-        Costs of a chart.
-    n : int
-        Points per curve.
-    seed : int
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3 * len(costs), 5), layout="constrained")
-    axes = figure.subplots(2, len(costs), squeeze=False, height_ratios=(2.2, 1.3))
-    turn = np.linspace(0, 2 * np.pi, 400)
-    for row, name in zip(axes, ("circle", "eight")):
-        X = plane_example(name, n, seed=seed)
-        for ax, cost in zip(row, costs):
-            # Wide neighborhoods show the overlap of the charts.
-            settings = {"n_dims": 1, "mdl": float(cost), "n_neighbors": 6, "finer": None}
-            atlas = fit_atlas(X, settings | {"proposal_size": 20}, random_state=seed)
-            ax.plot(*plane_curve(name, turn).T, color="red", linewidth=1, zorder=0)
-            ax.scatter(*X.T, c=atlas["interior"] % 10, cmap="tab10", vmin=0, vmax=9, s=7)
-            for ends in chart_segments(atlas, X):
-                ax.plot(*ends.T, color="green", linewidth=2.5, solid_capstyle="round")
-            count = len(atlas["means"])
-            ax.set_title(f"λ = {cost:g}: {count} chart{'s' if count > 1 else ''}", fontsize=10)
-            ax.set_aspect("equal")
-            ax.set_axis_off()
-    return figure
 
 
 def chart_figure(images: np.ndarray, image_shape, titles=None):

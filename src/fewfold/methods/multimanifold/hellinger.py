@@ -99,46 +99,6 @@ def squared_hellinger(covariances: np.ndarray, rows: np.ndarray, columns: np.nda
     return np.clip(-np.expm1(log_affinity), 0.0, 1.0)
 
 
-def hellinger_graph(
-    X: np.ndarray,
-    covariances: np.ndarray,
-    n_neighbors: int,
-    sigma: float = 0.2,
-    *,
-    unit_weights: bool = False,
-) -> sparse.csr_array:
-    """Join Mahalanobis neighbours by undirected edges weighted ``exp(-H^2 / (2 sigma^2))``.
-
-    Parts without a link to the rest are joined to it by their shortest one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_points, n_features)
-    covariances : ndarray of shape (n_points, n_features, n_features)
-    n_neighbors : int
-    sigma : float
-        Bandwidth on the Hellinger distance.
-    unit_weights : bool
-        Give every edge weight 1: shows what the Hellinger distances contribute.
-
-    Returns
-    -------
-    W : csr_array of shape (n_points, n_points)
-        Symmetric, empty diagonal, one component, largest weight 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> same = np.tile(np.eye(1), (3, 1, 1))
-    >>> hellinger_graph(np.array([[0.0], [1.0], [2.5]]), same, 1).toarray().tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
-    found = mahalanobis_neighbors(X, covariances, n_neighbors)
-    edges = undirected(np.repeat(np.arange(len(X)), found.shape[1]), found.ravel())
-    h2 = squared_hellinger(covariances, *edges)
-    return weighted_graph(X, covariances, edges, h2, sigma, unit_weights=unit_weights)
-
-
 def weighted_graph(
     X: np.ndarray,
     covariances: np.ndarray,

@@ -183,24 +183,6 @@ def _sigmas(X, settings):
     return SIGMAS if few and not settings.unit_weights else SIGMAS[:1]
 
 
-def partitions_from_starts(
-    X,
-    labelled: np.ndarray,
-    settings: PartitionSettings | None = None,
-    *,
-    random_state: int = 0,
-) -> list[Partition]:
-    """Partition the data once per cover, each walk from another start; see :func:`partition`."""
-    settings = settings or PartitionSettings()
-    sigma = SIGMAS[0] if settings.sigma == "auto" else settings.sigma
-    labelled = _checked_mask(X, labelled)
-    shape = fit_shape(X, settings)
-    Z = shape.projection.apply(X)
-    drafts = (_Draft(Z, labelled, cover, shape, settings, None) for cover in shape.covers)
-    found = [draft.cut(sigma, settings, random_state, lambda step: None) for draft in drafts]
-    return [replace(one, projection=shape.projection) for one in found]
-
-
 def _checked_mask(X, labelled):
     labelled = np.asarray(labelled, dtype=bool)
     if labelled.shape != (X.shape[0],) or not labelled.any():
