@@ -7,14 +7,17 @@ The candidates of ``fewfold label`` are fitted many times to the same rows with 
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.labels import known_mask, read_values
-from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
+from fewfold.labels import known_mask
+from fewfold.methods.estimators import (
+    CLASSES,
+    SemiSupervisedClassifier,
+    SemiSupervisedRegressor,
+)
 from fewfold.methods.parameters import count
-from fewfold.methods.state import Field, PlainState, Setting, check_state
+from fewfold.methods.state import Field, Setting, check_state
 
 _COLUMNS = Setting("n_features_in_", count())
 # Of every candidate; one that has seen labels of a single class has no other state.
@@ -74,8 +77,7 @@ class CandidateClassifier(SemiSupervisedClassifier):
     def _decide(self, X):
         check_is_fitted(self, "present_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        proba = self._all_classes(len(X), lambda: self._proba(X, None, None))
-        return proba, np.ones(len(X), bool)
+        return self._all_classes(len(X), lambda: self._proba(X, None, None))
 
     def _all_classes(self, n, decide):
         proba = np.zeros((n, self.n_classes_))
@@ -114,8 +116,8 @@ class CandidateClassifier(SemiSupervisedClassifier):
         if len(present) == 0 or np.any(np.diff(present) <= 0):
             raise InputError(f"{cls.__name__}: 'present_' does not name each class once, in order.")
         declared = cls._state if len(present) > 1 else HEAD
-        values = check_state(cls.__name__, declared, arrays, notes)
-        check_columns(cls.__name__, declared, values)
+        sizes = {"d": head["n_features_in_"]}
+        values = check_state(cls.__name__, declared, arrays, notes, sizes)
         model = cls()
         model._unpack(values)
         model.n_classes_ = len(model.classes_)
@@ -132,7 +134,7 @@ class CandidateClassifier(SemiSupervisedClassifier):
         return tags
 
 
-class CandidateRegressor(PlainState, RegressorMixin, BaseEstimator):
+class CandidateRegressor(SemiSupervisedRegressor):
     """Base of the candidates for numbers: a subclass has ``_learn(X, y)`` and ``_values(X)``.
 
     It declares ``_learned`` as a `CandidateClassifier` does.
@@ -147,39 +149,29 @@ class CandidateRegressor(PlainState, RegressorMixin, BaseEstimator):
     def fit(self, X, y):
         """Learn from the rows whose ``y`` is not NaN, and predict all of them."""
         X = validate_data(self, X, dtype=np.float64)
-        y = read_values(y, len(X), name=type(self).__name__)
+        y = self._read_values(y, len(X))
         known = known_mask(y)
         self._learn(X[known], y[known])
-        self.transduction_ = np.where(known, y, self._values(X))
-        self.details_, self.status_ = {}, "ok"
-        return self
+        return self._finish(np.where(known, y, self._values(X)))
 
-    def predict(self, X) -> np.ndarray:
-        """Return the values of new rows."""
+    def _decide(self, X):
         check_is_fitted(self)
         return self._values(validate_data(self, X, dtype=np.float64, reset=False))
 
-    def answer(self, X) -> tuple[np.ndarray, None]:
-        """Return the values of new rows; there are no probabilities."""
-        return self.predict(X), None
-
     def _unpack(self, values):
-        check_columns(type(self).__name__, self._state, values)
+        found = getattr(self, "n_features_in_", values["n_features_in_"])
+        if found != values["n_features_in_"]:
+            raise InputError(
+                f"{type(self).__name__}: rows of {found} columns where "
+                f"{values['n_features_in_']} are needed."
+            )
         super()._unpack(values)
         self._check()
 
     def _check(self) -> None:
         """Raise `InputError` for a state that the declaration alone does not exclude."""
 
-
-def check_columns(owner: str, declared: tuple, values: dict) -> None:
-    """Raise `InputError` where an array's size "d" is not the number of columns."""
-    for field in declared:
-        if not isinstance(field, Field) or values.get(field.name) is None:
-            continue
-        for size, name in zip(np.shape(values[field.name]), field.shape):
-            if name == "d" and size != values["n_features_in_"]:
-                raise InputError(
-                    f"{owner}: {field.name!r} has a size of {size} where "
-                    f"{values['n_features_in_']} columns are needed."
-                )
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

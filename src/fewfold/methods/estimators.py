@@ -6,17 +6,79 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph, extend_graph
-from fewfold.labels import UNLABELED, LabelSet, read_labels
-from fewfold.methods.parameters import any_object, positive
+from fewfold.labels import UNLABELED, LabelSet, read_labels, read_values
+from fewfold.methods.parameters import any_object, check_parameters, positive
 from fewfold.methods.state import Field, PlainState, Setting
 
 
-class SemiSupervisedClassifier(PlainState, ClassifierMixin, BaseEstimator):
+class Learner(PlainState, BaseEstimator):
+    """What classifiers and regressors share.
+
+    Options may be declared as the fields of a dataclass (``eq=False, repr=False``), whose
+    constructor is then the estimator's.
+    """
+
+    _dtype = (np.float64, np.float32)  # of the rows; None leaves them as they are
+
+    def _rows(self, X, *, reset=True, **checks):
+        """Check rows: those to fit, or (``reset=False``) new ones of a fitted estimator."""
+        if not reset:
+            check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=self._dtype, reset=reset, **checks)
+
+    def _check_parameters(self) -> None:
+        """Refuse options that the method's record does not allow."""
+        from fewfold.methods.registry import parameters_of
+
+        parameters, own = parameters_of(type(self)), self.get_params(deep=False)
+        given = {p.keyword: own[p.keyword] for p in parameters if p.keyword in own}
+        # What the declaration leaves open may be None; a function has no name in a config.
+        left_open = {p.keyword for p in parameters if p.default is None}
+        given = {
+            name: value
+            for name, value in given.items()
+            if not callable(value) and not (value is None and name in left_open)
+        }
+        check_parameters(type(self).__name__, parameters, given)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SemiSupervisedRegressor(RegressorMixin, Learner):
+    """Base of regressors: a subclass fits, calls `_finish`, and has ``_decide`` for new rows."""
+
+    def _decide(self, X, **stages) -> np.ndarray:
+        """Return the values of new rows."""
+        raise NotImplementedError
+
+    def predict(self, X, **stages) -> np.ndarray:
+        """Return the values of new rows."""
+        return self._decide(X, **stages)
+
+    def answer(self, X, **stages) -> tuple[np.ndarray, None]:
+        """Return the values of new rows; there are no probabilities."""
+        return self._decide(X, **stages), None
+
+    def _read_values(self, y, n_samples) -> np.ndarray:
+        """Return one number per row, NaN where it is unknown."""
+        self._check_parameters()
+        return read_values(y, n_samples, name=type(self).__name__)
+
+    def _finish(self, values, details=None):
+        """Keep the answer for all training rows."""
+        self.transduction_, self.details_, self.status_ = values, details or {}, "ok"
+        return self
+
+
+class SemiSupervisedClassifier(ClassifierMixin, Learner):
     """Base of classifiers that learn from all rows, labeled or not.
 
     A subclass fits by ``fit(X, y, *, graph=None, manifold=None, kernel=None, copies=None)`` (as
@@ -37,9 +99,13 @@ class SemiSupervisedClassifier(PlainState, ClassifierMixin, BaseEstimator):
         "ok", or one short phrase ("not converged").
     """
 
-    def _decide(self, X, **stages) -> tuple[np.ndarray, np.ndarray]:
-        """Return class probabilities of new rows, and which of them a label reaches."""
+    def _decide(self, X, **stages) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
+        """Return class probabilities of new rows, and which of them a label reaches if not all."""
         raise NotImplementedError
+
+    def _decided(self, X, stages):
+        found = self._decide(X, **stages)
+        return found if isinstance(found, tuple) else (found, np.ones(len(found), bool))
 
     def predict_proba(self, X, **stages) -> np.ndarray:
         """Return class probabilities of new rows.
@@ -55,15 +121,15 @@ class SemiSupervisedClassifier(PlainState, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._decide(X, **stages)[0]
+        return self._decided(X, stages)[0]
 
     def predict(self, X, **stages) -> np.ndarray:
         """Return the classes of new rows, -1 where no label reaches; see `predict_proba`."""
-        return self._names(*self._decide(X, **stages))
+        return self._names(*self._decided(X, stages))
 
     def answer(self, X, **stages) -> tuple[np.ndarray, np.ndarray]:
         """Return the labels and the class probabilities of new rows in one pass."""
-        proba, is_reached = self._decide(X, **stages)
+        proba, is_reached = self._decided(X, stages)
         return self._names(proba, is_reached), proba
 
     def fit_predict(self, X, y, **stages) -> np.ndarray:
@@ -104,14 +170,11 @@ class SemiSupervisedClassifier(PlainState, ClassifierMixin, BaseEstimator):
         return names
 
     def _read_labels(self, y, n_samples, min_classes: int = 1) -> LabelSet:
+        """Check the options and read the labels."""
+        self._check_parameters()
         labels = read_labels(y, n_samples, name=type(self).__name__, min_classes=min_classes)
         self.classes_ = labels.classes
         return labels
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 CLASSES = Field("classes_", "label", ("k",))
@@ -128,10 +191,13 @@ GRAPH_STATE = (CLASSES, *PLACED, Field("is_reached_", "bool", ("n",)))
 class GraphClassifier(SemiSupervisedClassifier):
     """Base of classifiers that learn over a graph of all rows, labeled or not.
 
-    A subclass has a parameter ``metric`` ("precomputed": ``X`` holds weights) and a method
-    ``graph_settings()``. After `_read` it has ``graph_`` and ``X_fit_`` (None where no
-    features are known).
+    A subclass may have parameters of the graph: ``metric`` ("precomputed": ``X`` holds weights),
+    ``n_neighbors``, ``weights``, ``graph_options``. After `_read` it has ``graph_`` and ``X_fit_``
+    (None where no features are known).
     """
+
+    _dtype = None
+    metric = "euclidean"
 
     @property
     def recall_(self) -> float | None:
@@ -140,7 +206,9 @@ class GraphClassifier(SemiSupervisedClassifier):
 
     def graph_settings(self) -> GraphSettings:
         """Return the settings of the graph that `fit` builds."""
-        raise NotImplementedError
+        own = {name: getattr(self, name, None) for name in ("n_neighbors", "metric", "weights")}
+        given = {name: value for name, value in own.items() if value is not None}
+        return GraphSettings.from_dict({**(getattr(self, "graph_options", None) or {}), **given})
 
     def _read(self, X, y, graph=None) -> tuple[sparse.csr_array, LabelSet]:
         """Take a graph, or weights, or build the graph of rows; return weights and labels."""
@@ -150,7 +218,7 @@ class GraphClassifier(SemiSupervisedClassifier):
             # The workflow's rows were checked when they were prepared.
             n, self.n_features_in_ = X.shape
         else:
-            X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2, dtype=None)
+            X = self._rows(X, ensure_min_samples=2)
             n = X.shape[0]
         labels = self._read_labels(y, n)  # before the graph, which takes long
         return self._read_graph(X, graph), labels
@@ -172,7 +240,7 @@ class GraphClassifier(SemiSupervisedClassifier):
 
     def _extension(self, X, extension=None) -> sparse.csr_array:
         """Return the weights of new rows over the rows of the graph."""
-        check_is_fitted(self, "is_reached_")
+        check_is_fitted(self)
         if extension is not None:
             return sparse.csr_array(extension)
         if self.X_fit_ is None:
@@ -183,8 +251,7 @@ class GraphClassifier(SemiSupervisedClassifier):
                     f"{weights.shape[1]} columns. Use fewfold.graph.build.extend_graph."
                 )
             return weights
-        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=None)
-        return extend_graph(self.graph_, self.X_fit_, X)
+        return extend_graph(self.graph_, self.X_fit_, self._rows(X, reset=False))
 
     def _pack(self) -> dict:
         known = isinstance(self.graph_, NeighborGraph) and self.X_fit_ is not None
@@ -194,8 +261,6 @@ class GraphClassifier(SemiSupervisedClassifier):
     def _unpack(self, values: dict) -> None:
         self.graph_ = unpack_graph(values)
         super()._unpack(values)
-        if self.X_fit_ is not None:
-            self.n_features_in_ = self.X_fit_.shape[1]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from pkgutil import iter_modules
 from fewfold import methods as methods_package
 from fewfold.exceptions import ConfigError
 from fewfold.methods.base import KernelType, ManifoldType, Method, Record
+from fewfold.methods.parameters import Parameter
 
 GROUP = "fewfold.methods"
 
@@ -79,6 +80,13 @@ def oracles(config: dict) -> set[str]:
         if (entry or {}).get("learner") in methods()
         and methods()[entry["learner"]].is_oracle(entry)
     }
+
+
+def parameters_of(estimator: type) -> tuple[Parameter, ...]:
+    """Return the parameters that the record of an estimator class declares, if it has one."""
+    own = f"{estimator.__module__}:{estimator.__name__}"
+    found = (m for m in methods().values() if own in (m.target, m.regressor))
+    return next((m.parameters for m in found), ())
 
 
 def sections() -> dict[str, dict[str, Record]]:

@@ -60,8 +60,8 @@ class Setting:
 class PlainState:
     """Gives an estimator `to_arrays` and `from_arrays` by its declaration ``_state``.
 
-    ``_state`` is a tuple of `Field` and `Setting`. Attributes that are not plain arrays are
-    handled by overriding ``_pack`` and ``_unpack``.
+    ``_state`` is a tuple of `Field` and `Setting`; the size "d" is the number of columns.
+    Attributes that are not plain arrays are handled by overriding ``_pack`` and ``_unpack``.
     """
 
     _state: tuple = ()
@@ -83,8 +83,11 @@ class PlainState:
         InputError
             Where a value is missing or is not what the method's declaration allows.
         """
-        model = cls()
-        model._unpack(check_state(cls.__name__, cls._declare(notes), arrays, notes))
+        model, sizes = cls(), {}
+        values = check_state(cls.__name__, cls._declare(notes), arrays, notes, sizes)
+        if "d" in sizes:
+            model.n_features_in_ = sizes["d"]
+        model._unpack(values)
         return model
 
     @classmethod
@@ -113,7 +116,9 @@ def plain(value):
     return value
 
 
-def check_state(owner: str, declared: tuple, arrays: dict, notes: dict) -> dict:
+def check_state(
+    owner: str, declared: tuple, arrays: dict, notes: dict, sizes: dict | None = None
+) -> dict:
     """Check arrays and values against a declaration and return them by name.
 
     Parameters
@@ -123,6 +128,8 @@ def check_state(owner: str, declared: tuple, arrays: dict, notes: dict) -> dict:
     declared : tuple of Field and Setting
     arrays, notes : dict
         What a file holds.
+    sizes : dict of int, optional
+        Sizes that are known; those found are added.
 
     Examples
     --------
@@ -131,7 +138,7 @@ def check_state(owner: str, declared: tuple, arrays: dict, notes: dict) -> dict:
     Traceback (most recent call last):
     fewfold.exceptions.InputError: model: 'proba_' holds values up to 2. Allowed: 0 to 1.
     """
-    sizes: dict[str, int] = {}
+    sizes = {} if sizes is None else sizes
     values = {}
     for field in declared:
         source = arrays if isinstance(field, Field) else notes
