@@ -24,7 +24,7 @@ def points(tmp_path_factory):
     rng = np.random.default_rng(0)
     X, X_new = rng.normal(size=(150, 4)), rng.normal(size=(20, 4))
     features = Features(X, X_new, None, None, None, None)
-    atlas, notes = fit_manifold(features, None, {"n_dims": 2}, seed=0)
+    atlas, notes = fit_manifold(features, build_graph(X), {"n_dims": 2}, seed=0)
     assert notes["n_charts"] == len(atlas["means"])
     path = tmp_path_factory.mktemp("atlas") / "points.h5"
     with writing(path, "encode_points") as out:
@@ -60,7 +60,7 @@ def test_kernel_is_positive_semidefinite_and_normalised(points):
 def test_a_file_written_in_blocks_holds_the_encoding(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     X, X_new = rng.normal(size=(150, 4)), rng.normal(size=(20, 4))
-    atlas, _ = fit_manifold(Features(X, None, None, None, None, None), None, {"n_dims": 2}, seed=0)
+    atlas = fit_atlas(X, {"n_dims": 2})
     monkeypatch.setattr(encoding, "_BLOCK_ROWS", 64)
     path = tmp_path / "points.h5"
     with writing(path, "encode_points") as out:
@@ -83,8 +83,11 @@ def test_the_neighbours_of_a_named_graph_share_the_charts():
     invariant = {"metric": "deformation", "image_shape": (8, 8), "candidates": 20}
     graph = build_graph(X, n_neighbors=4, **invariant)
     plain = build_graph(X, n_neighbors=4)
-    near = graph.neighbors.indices[:, :2]
-    assert np.mean(near != plain.neighbors.indices[:, :2]) > 0.1  # else the test shows nothing
+    near, others = (
+        np.take_along_axis(g.neighbors.indices, g.neighbors.distances.argsort(axis=1)[:, :2], 1)
+        for g in (graph, plain)
+    )
+    assert np.mean(near != others) > 0.1  # else the test shows nothing
     options = {"n_dims": 5, "n_neighbors": 2, "finer": None}
     atlas, _ = fit_manifold(features, graph, options, seed=0)
     belongs = set(zip(atlas["member_rows"].tolist(), atlas["member_charts"].tolist()))
@@ -95,6 +98,16 @@ def test_the_neighbours_of_a_named_graph_share_the_charts():
     assert len(other["member_rows"]) != len(atlas["member_rows"]) or np.any(
         other["interior"] != atlas["interior"]
     )
+
+
+def test_the_stage_with_a_plain_graph_is_the_atlas_alone():
+    X = np.random.default_rng(0).normal(size=(250, 6))  # no two distances are equal
+    features = Features(X, None, None, None, None, None)
+    staged, _ = fit_manifold(features, build_graph(X, n_neighbors=10), {}, seed=0)
+    for name, value in fit_atlas(X, random_state=0).items():
+        np.testing.assert_array_equal(staged[name], value)
+    with pytest.raises(InputError, match="n_neighbors from 12, or lower n_neighbors of the atlas"):
+        fit_manifold(features, build_graph(X, n_neighbors=10), {"n_neighbors": 12}, seed=0)
 
 
 @pytest.mark.parametrize(("n_dims", "k"), [(1, 2), (10, 2), (22, 3), (30, 4)])

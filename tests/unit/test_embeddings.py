@@ -198,7 +198,7 @@ def test_plain_state_predicts_the_same(n_classes):
         np.testing.assert_array_equal(again.predict(X[360:]), model.predict(X[360:]))
 
 
-@pytest.mark.parametrize("name", ["intercepts_", "weights_", "support_", "gamma_", "codes_"])
+@pytest.mark.parametrize("name", ["intercepts_", "weights_", "support_rows_", "gamma_", "codes_"])
 def test_a_state_that_lacks_something_is_refused(name):
     tried = 0
     for model in models(4):

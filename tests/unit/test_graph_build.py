@@ -237,3 +237,10 @@ def test_find_neighbors_passes_everything_on(points):
     b = nearest_neighbors(points, 3, metric="cosine", rows=slice(5, 9))
     np.testing.assert_array_equal(a.indices, b.indices)
     assert extension_weights(build_graph(points, settings), b).shape == (4, 40)
+
+
+def test_the_neighbors_of_a_graph_keep_their_distances():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    found = build_graph(X, n_neighbors=5).neighbors
+    apart = np.linalg.norm(X[:, None] - X[found.indices], axis=2)
+    np.testing.assert_allclose(found.distances, apart, rtol=1e-5)

@@ -71,6 +71,8 @@ def test_chains_that_do_not_fit():
     refuses(
         r"manifolds.basis \(eigenbasis\) needs a graph", manifolds__basis={"type": "eigenbasis"}
     )
+    refuses(r"manifolds.charts \(atlas\) needs a graph", manifolds__charts={"type": "atlas"},
+            run__methods=["atlas"])  # fmt: skip
 
 
 def test_datasets_that_do_not_fit():
@@ -149,6 +151,15 @@ def test_settings_of_the_encoder_alone_refit_no_manifold():
     assert two.encoding_settings(job) != one.encoding_settings(job)
     other = Jobs(plan(manifolds__charts__n_dims=3), ROOT)
     assert other.manifold_settings(job) != one.manifold_settings(job)
+
+
+def test_an_atlas_is_fitted_to_the_neighbors_of_its_graph():
+    made = plan(run__datasets=["tiny"], run__methods=["atlas"], graphs__other={"n_neighbors": 5})
+    job = SimpleNamespace(dataset="tiny", manifold="charts")
+    paths = Jobs(made, ROOT).inputs("fit_manifold")(job)
+    assert str(paths["graph"]).endswith("results/tiny/graphs/euclidean.h5")
+    other = plan(manifolds__charts__graph="other", graphs__other={"n_neighbors": 5})
+    assert str(Jobs(other, ROOT).inputs("fit_manifold")(job)["graph"]).endswith("other.h5")
 
 
 def test_the_encoding_depends_on_the_code_of_its_own_encoder():

@@ -75,9 +75,9 @@ def as_matrix(neighbors: Neighbors, values: np.ndarray, n_samples: int) -> spars
     """Lay directed neighbour weights out as a sparse matrix."""
     m, k = neighbors.indices.shape
     indptr = np.arange(0, m * k + 1, k)
-    matrix = sparse.csr_array(
-        (values.ravel(), neighbors.indices.ravel(), indptr), shape=(m, n_samples)
-    )
+    # A copy: sorting must not reorder the caller's neighbors, whose distances stay as they are.
+    parts = values.ravel(), neighbors.indices.ravel(), indptr
+    matrix = sparse.csr_array(parts, shape=(m, n_samples), copy=True)
     matrix.sort_indices()
     return matrix
 

@@ -7,7 +7,7 @@ text of a file names code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,24 @@ class Setting:
     name: str
     type: Type
     optional: bool = False
+
+
+def nested(prefix: str, declared: tuple, shared: tuple = ("k", "d")) -> tuple:
+    """Return the declaration of a part, its names and sizes (but ``shared`` ones) with a prefix."""
+    found = []
+    for field in declared:
+        changes = {"name": prefix + field.name}
+        if isinstance(field, Field):
+            own = (s if s in shared or isinstance(s, int) else prefix + s for s in field.shape)
+            changes["shape"] = tuple(own)
+        found.append(replace(field, **changes))
+    return tuple(found)
+
+
+def take_nested(prefix: str, values: dict) -> dict:
+    """Take the values of a `nested` part out of a state, under the part's own names."""
+    names = [name for name in values if name.startswith(prefix)]
+    return {name.removeprefix(prefix): values.pop(name) for name in names}
 
 
 class PlainState:

@@ -42,6 +42,12 @@ class KernelSVM:
     intercepts: np.ndarray
     pairs: np.ndarray
 
+    @classmethod
+    def restore(cls, n_classes: int, coefficients, intercepts, pairs) -> KernelSVM:
+        """Return the SVM whose support rows are all that is left of its training rows."""
+        rows = np.arange(len(coefficients))
+        return cls(np.arange(n_classes), rows, coefficients, intercepts, pairs)
+
     @property
     def is_pairwise(self) -> bool:
         """Whether the SVMs tell pairs of classes apart."""

@@ -50,7 +50,7 @@ RECORDS = (
     ManifoldType(
         name="atlas",
         target="fewfold.methods.atlas.stage:fit_manifold",
-        needs=Needs(graph="may"),
+        needs=Needs(graph="must"),
         encoder="fewfold.methods.atlas.encoding:encode_rows",
         encoder_options=("q",),
         parameters=(
@@ -59,7 +59,7 @@ RECORDS = (
             Parameter("mdl", positive() | null(), "penalty of a chart"),
             Parameter("mdl_factor", positive(), "larger gives fewer and larger charts"),
             Parameter("finer", positive() | null(), "chart penalty of a second and finer atlas"),
-            Parameter("n_neighbors", count() | null(), "neighbors that share a chart"),
+            Parameter("n_neighbors", count() | null(), "neighbors in the graph that share a chart"),
             Parameter("n_proposals", count() | null(), "charts proposed"),
             Parameter("proposal_size", count() | null(), "points per proposal"),
             Parameter("n_candidates", count(), "cheapest charts a point considers"),

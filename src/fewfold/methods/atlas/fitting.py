@@ -74,7 +74,7 @@ def fit_atlas(
     report("proposals", 0, 1)
     charts = propose_charts(Z, settings, rng)
     report("neighbors", 0, 1)
-    rows = None if neighbors is None else np.asarray(getattr(neighbors, "indices", neighbors))
+    rows = None if neighbors is None else _nearest_first(neighbors)
     k = min(settings.n_neighbors or default_neighbors(charts, rows), n - 1)
     hoods = Neighborhoods.from_neighbors(_neighbor_rows(Z, k, rows))
     errors = reconstruction_errors(Z, charts)
@@ -114,13 +114,22 @@ def _arrays(charts, y, energy, kind, hoods):
     }
 
 
+def _nearest_first(neighbors):
+    """Return neighbors in the order of their distance; a graph holds them in that of its rows."""
+    if not isinstance(neighbors, Neighbors):
+        return np.asarray(neighbors)
+    order = np.argsort(neighbors.distances, axis=1, kind="stable")
+    return np.take_along_axis(np.asarray(neighbors.indices), order, axis=1)
+
+
 def _neighbor_rows(Z, k, indices):
     if indices is None:
         return nearest_neighbors(Z, k).indices
     if indices.ndim != 2 or len(indices) != len(Z) or indices.shape[1] < k:
         raise InputError(
             f"neighbors has shape {indices.shape}, needed are ({len(Z)}, {k} or more). "
-            "Search them on the same rows, or leave them out."
+            f"Build the graph of the same rows with n_neighbors from {k}, or lower n_neighbors of "
+            "the atlas."
         )
     return indices[:, :k]
 

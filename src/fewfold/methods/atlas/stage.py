@@ -6,8 +6,7 @@ from fewfold.methods.atlas.fitting import fit_atlas
 
 
 def fit_manifold(features, graph, options: dict, *, seed: int):
-    """Return the arrays and notes of an atlas; a graph, if given, lends its neighbors."""
-    neighbors = None if graph is None else graph.neighbors
+    """Return the arrays and notes of an atlas; neighbors that share a chart are the graph's."""
     last = []
 
     def progress(what, done, total):
@@ -16,7 +15,7 @@ def fit_manifold(features, graph, options: dict, *, seed: int):
             print(f"{what}: {done} of {total}", flush=True)
 
     atlas = fit_atlas(
-        features.X, options, neighbors=neighbors, random_state=seed, progress=progress
+        features.X, options, neighbors=graph.neighbors, random_state=seed, progress=progress
     )
     first, last_energy = atlas["energy"][0], atlas["energy"][-1]
     print(f"{len(atlas['means'])} charts, energy {first:.4g} to {last_energy:.4g}")

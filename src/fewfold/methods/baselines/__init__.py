@@ -11,7 +11,7 @@ _SMOOTHING = Parameter(
 )
 _CHOOSE_ROWS = Parameter("choose_rows", integer(10), "labeled rows that choose what is cv")
 
-FEATURE_SVM_PARAMETERS = (
+_FEATURE_SVM = (
     Parameter("kind", one_of("linear", "rbf"), "kernel", "rbf", argument="kernel"),
     _C,
     _GAMMA,
@@ -72,7 +72,7 @@ RECORDS = (
         name="feature_svm",
         target="fewfold.methods.baselines.feature_svm:FeatureSVC",
         cost_like="linear_svm",
-        parameters=FEATURE_SVM_PARAMETERS,
+        parameters=_FEATURE_SVM,
     ),
     Method(
         name="graph_svm",

@@ -7,17 +7,16 @@ labels are many, only one pair of classes has its kernel in memory.
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.methods.baselines import FEATURE_SVM_PARAMETERS
 from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
-from fewfold.methods.parameters import check_parameters, one_of, positive
-from fewfold.methods.state import Field, Setting
-from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.methods.parameters import one_of, positive
+from fewfold.methods.state import Field, PlainState, Setting
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
+from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.kernels import blocks_of, kernel_block, median_gamma, squared_distances
 from fewfold.svm.linear import (
     PENALTIES,
@@ -38,7 +37,22 @@ CHOOSE_ROWS = 3000
 _WIDTHS, _PENALTIES = (0.3, 1, 3, 10), [1.0, 10.0, 100.0]
 
 
-class FeatureSVC(SemiSupervisedClassifier):
+_KERNEL = Setting("kernel_", one_of("rbf", "linear"))
+_LINEAR = (
+    Field("weights_", "float", ("d", "p")),
+    Field("intercept_", "float", ("p",)),
+    Setting("scale_", positive()),
+)
+_RBF = (
+    Field("support_rows_", "float", ("s", "d"), may_be_sparse=True),
+    *SVM_STATE,
+    Setting("gamma_", positive()),
+    Setting("coupling_", one_of("scores", "product")),
+)
+
+
+@dataclass(eq=False, repr=False)
+class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
     """Classify rows by an SVM on their features, fitted to the labeled ones only.
 
     Parameters
@@ -67,26 +81,21 @@ class FeatureSVC(SemiSupervisedClassifier):
     True
     """
 
-    _state = (
-        CLASSES,
-        Field("support_", "float", ("s", "d"), may_be_sparse=True, optional=True),
-        Field("coefficients_", "float", ("s", "c"), optional=True),
-        Field("weights_", "float", ("d", "c"), optional=True),
-        Field("intercepts_", "float", ("c",)),
-        Setting("kernel_", one_of("rbf", "linear")),
-        Setting("coupling_", one_of("scores", "product")),
-        Setting("scale_", positive()),
-        Setting("gamma_", positive(), optional=True),
-    )
+    _state = (CLASSES, _KERNEL)
 
-    def __init__(
-        self, kernel="rbf", *, C="cv", gamma="cv", choose_rows=CHOOSE_ROWS, random_state=0
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.choose_rows = choose_rows
-        self.random_state = random_state
+    kernel: str = "rbf"
+    _: KW_ONLY
+    C: float | str = "cv"
+    gamma: float | str = "cv"
+    choose_rows: int = CHOOSE_ROWS
+    random_state: int = 0
+
+    @classmethod
+    def _declare(cls, notes: dict) -> tuple:
+        return (*cls._state, *(_LINEAR if notes.get("kernel_") == "linear" else _RBF))
+
+    def _pack(self) -> dict:
+        return {f.name: getattr(self, f.name) for f in self._declare(vars(self))}
 
     def fit(self, X, y) -> FeatureSVC:
         """Fit the SVM to the labeled rows, and label all rows.
@@ -97,9 +106,7 @@ class FeatureSVC(SemiSupervisedClassifier):
         y : array of shape (n_samples,)
             Classes; see `fewfold.labels` for what marks an unlabeled row.
         """
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
-        )
+        X = self._rows(X, ensure_min_samples=2)
         labels = self._read_labels(y, X.shape[0], min_classes=2)
         self.fit_codes(X, labels.rows, labels.codes)
         # Labels that the SVM does not agree with are not kept: a draw is judged by its answers.
@@ -107,16 +114,13 @@ class FeatureSVC(SemiSupervisedClassifier):
 
     def fit_codes(self, X, rows, codes) -> FeatureSVC:
         """Fit the SVM to some rows with codes of ``classes_``; all rows set the scale."""
-        own = {p.keyword: getattr(self, p.keyword) for p in FEATURE_SVM_PARAMETERS}
-        check_parameters(type(self).__name__, FEATURE_SVM_PARAMETERS, own)
         self.kernel_, self.coupling_ = self.kernel, "scores"
-        self.support_ = self.coefficients_ = self.weights_ = self.gamma_ = None
-        self.scale_ = mean_norm(X) if self.kernel == "linear" else 1.0
         L, seed, some = X[rows], int(self.random_state or 0), slice(None)
         if len(rows) > self.choose_rows:
             some = np.random.default_rng(seed).permutation(len(rows))[: self.choose_rows]
             some = some if len(np.unique(codes[some])) > 1 else slice(None)
         if self.kernel == "linear":
+            self.scale_ = mean_norm(X)
             self._fit_linear(L, codes, some, seed)
         else:
             self._fit_rbf(L, codes, some, seed, median_gamma(X))
@@ -126,7 +130,7 @@ class FeatureSVC(SemiSupervisedClassifier):
         few = L[some]
         few = few / (mean_norm(few) if few.shape[0] < L.shape[0] else self.scale_)
         C = choose_penalty(few, codes[some], grid_of(self.C, list(PENALTIES)), seed)
-        self.weights_, self.intercepts_ = fit_linear_svm(L / self.scale_, codes, C, seed)
+        self.weights_, self.intercept_ = fit_linear_svm(L / self.scale_, codes, C, seed)
         self.details_ = {"C": C}
 
     def _fit_rbf(self, L, codes, some, seed, width):
@@ -142,54 +146,40 @@ class FeatureSVC(SemiSupervisedClassifier):
             def kernel(rows, columns):
                 return kernel_block("rbf", L[rows], L[columns], gamma=gamma)
 
-            svm = fit_kernel_svm(kernel, codes, C)
+            self.svm_ = svm = fit_kernel_svm(kernel, codes, C)
         else:
             square = squared_distances(L, L).astype(np.float64)
-            svm = fit_kernel_svm(rbf_values(square, gamma), codes, C)
-        self.support_, self.gamma_ = L[svm.support], float(gamma)
-        self.coefficients_, self.intercepts_ = svm.coefficients, svm.intercepts
+            self.svm_ = svm = fit_kernel_svm(rbf_values(square, gamma), codes, C)
+        self.support_rows_, self.gamma_ = L[svm.support], float(gamma)
         self.details_ = {"C": C, "n_support": len(svm.support), "gamma": float(gamma)}
 
     def _decide(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        return self.proba(X), np.ones(X.shape[0], bool)
+        return self.proba(self._rows(X, reset=False))
 
     def proba(self, X) -> np.ndarray:
         """Return class probabilities of rows that were checked, (n, n_classes)."""
         if self.kernel_ == "linear":
             return decisions_to_proba(
-                decide_linear(X / self.scale_, self.weights_, self.intercepts_)
+                decide_linear(X / self.scale_, self.weights_, self.intercept_)
             )
-        rows, codes = np.arange(self.support_.shape[0]), np.arange(len(self.classes_))
-        pairs = np.array(list(combinations(codes, 2)))
-        svm = KernelSVM(codes, rows, self.coefficients_, self.intercepts_, pairs)
         factor = 5.0 if self.coupling_ == "product" else 1.0
         parts = [
-            svm.proba(
-                kernel_block("rbf", X[part], self.support_, gamma=self.gamma_),
+            self.svm_.proba(
+                kernel_block("rbf", X[part], self.support_rows_, gamma=self.gamma_),
                 factor,
                 self.coupling_,
             )
-            for part in blocks_of(0, X.shape[0], len(rows))
+            for part in blocks_of(0, X.shape[0], self.support_rows_.shape[0])
         ]
         return np.concatenate(parts)
 
     def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        names = ["intercepts_", "kernel_", "coupling_", "scale_"]
-        n = len(self.classes_)
-        if values["kernel_"] == "linear":
-            names, needed = [*names, "weights_"], 1 if n == 2 else n
-        else:
-            names, needed = [*names, "support_", "coefficients_", "gamma_"], n * (n - 1) // 2
-        missing = [name for name in names if values[name] is None]
-        if missing:
-            raise InputError(f"FeatureSVC: {missing[0]!r} is missing. Write the model again.")
-        if len(self.intercepts_) != needed:
+        if values["kernel_"] == "rbf":
+            return super()._unpack(values)
+        PlainState._unpack(self, values)
+        n, found = len(self.classes_), len(values["intercept_"])
+        if found != (1 if n == 2 else n):
             raise InputError(
-                f"FeatureSVC: 'intercepts_' has a size of {len(self.intercepts_)} where {needed} "
-                f"are needed for {n} classes. Write the model again."
+                f"{type(self).__name__}: {found} intercepts for {n} classes. Write the model again."
             )
-        rows = self.weights_ if self.kernel_ == "linear" else self.support_.T
-        self.n_features_in_ = rows.shape[0]
+        return None

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
+
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.graph.averaging import SMOOTHING, smooth, smooth_new
-from fewfold.graph.build import GraphSettings
 from fewfold.methods.estimators import (
     CLASSES,
     PLACED,
     GraphClassifier,
     SemiSupervisedClassifier,
     as_float,
-    unpack_graph,
 )
 from fewfold.methods.parameters import number, one_of, positive
 from fewfold.methods.state import Field, Setting
-from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
+from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.kernels import FeatureKernel, kernel_block
 from fewfold.svm.search import choose_width, grid_of, rbf_values
 
 _BLOCK = 4096
 
-SVM_STATE = (
+_STATE = (
     CLASSES,
     Field("support_rows_", "float", ("s", "d"), may_be_sparse=True),
-    Field("coefficients_", "float", ("s", "p")),
-    Field("intercepts_", "float", ("p",)),
-    Field("pairs_", "int", ("p", 2), low=-1),
+    *SVM_STATE,
     Setting("kernel_type_", one_of("rbf", "linear")),
     Setting("gamma_", positive(), optional=True),
 )
 
 
-class KernelSVC(SemiSupervisedClassifier):
+@dataclass(eq=False, repr=False)
+class KernelSVC(HoldsSVM, SemiSupervisedClassifier):
     """SVM on a kernel matrix; without one, on the RBF kernel of the features.
 
     Parameters
@@ -55,12 +54,12 @@ class KernelSVC(SemiSupervisedClassifier):
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
-    _state = SVM_STATE
+    _state = _STATE
 
-    def __init__(self, C="cv", *, gamma="cv", random_state=0):
-        self.C = C
-        self.gamma = gamma
-        self.random_state = random_state
+    C: float | str = "cv"
+    _: KW_ONLY
+    gamma: float | str = "cv"
+    random_state: int = 0
 
     def fit(self, X, y, *, kernel=None):
         """Train on the labeled rows' part of the kernel, and label all rows.
@@ -79,7 +78,7 @@ class KernelSVC(SemiSupervisedClassifier):
 
     def _read_kernel(self, X, kernel):
         if kernel is None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
+            X = self._rows(X)
             return X, FeatureRows(X)
         self.n_features_in_ = X.shape[1]
         return X, kernel
@@ -98,7 +97,7 @@ class KernelSVC(SemiSupervisedClassifier):
         self.kernel_type_ = getattr(kernel, "type", None)
         if self.gamma_ is None and self.kernel_type_ == "rbf":
             self.gamma_ = float(kernel.gamma)
-        self.labeled_rows_, self._X_support = rows, X[rows[svm.support]]
+        self.labeled_rows_, self.support_rows_ = rows, as_float(X[rows[svm.support]])
         self._details = {"C": C, "n_support": len(svm.support)}
         if gammas != [None]:
             self._details["gamma"] = self.gamma_
@@ -116,10 +115,9 @@ class KernelSVC(SemiSupervisedClassifier):
 
     def _own_proba(self, X, kernel=None):
         """Return the probabilities of new rows, by a kernel file's columns or from features."""
-        check_is_fitted(self, "svm_")
         if kernel is not None:
             return self._stored_proba(kernel.new_rows(self.labeled_rows_[self.svm_.support]))
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        X = self._rows(X, reset=False)
         self._check_type()
         parts = [
             self.svm_.proba(self._kernel_to_support(X[s : s + _BLOCK]))
@@ -128,7 +126,7 @@ class KernelSVC(SemiSupervisedClassifier):
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
     def _kernel_to_support(self, X):
-        K = kernel_block(self.kernel_type_, X, self._X_support, gamma=self.gamma_)
+        K = kernel_block(self.kernel_type_, X, self.support_rows_, gamma=self.gamma_)
         return K.astype(np.float64)
 
     def _check_type(self):
@@ -140,36 +138,15 @@ class KernelSVC(SemiSupervisedClassifier):
             )
 
     def _decide(self, X, kernel=None):
-        proba = self._own_proba(X, kernel)
-        return proba, np.ones(len(proba), bool)
-
-    def expose(self) -> None:
-        """Set the attributes that describe the fitted SVM as plain arrays."""
-        self._check_type()
-        self.support_rows_ = as_float(self._X_support)
-        self.coefficients_, self.intercepts_ = self.svm_.coefficients, self.svm_.intercepts
-        self.pairs_ = self.svm_.pairs
+        return self._own_proba(X, kernel)
 
     def _pack(self) -> dict:
-        self.expose()
+        self._check_type()
         return super()._pack()
 
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        if len(self.pairs_) and self.pairs_.max() >= len(self.classes_):
-            raise InputError("The model's pairs name classes that it does not have.")
-        n_support, self.n_features_in_ = self.support_rows_.shape
-        self._X_support = self.support_rows_
-        self.svm_ = KernelSVM(
-            np.arange(len(self.classes_)),
-            np.arange(n_support),
-            self.coefficients_,
-            self.intercepts_,
-            self.pairs_,
-        )
 
-
-class GraphSVC(KernelSVC):
+@dataclass(eq=False, repr=False)
+class GraphSVC(KernelSVC, GraphClassifier):
     """SVM on a kernel matrix, its answers averaged over a neighbor graph.
 
     Parameters
@@ -180,27 +157,19 @@ class GraphSVC(KernelSVC):
     """
 
     _state = (
-        *SVM_STATE,
+        *_STATE,
         *PLACED,
         Field("label_distributions_", "float", ("n", "k"), low=0, high=1.0001),
         Setting("smoothing", number(0, below=1)),
     )
-    _extension = GraphClassifier._extension
-    metric = "euclidean"
-
-    def __init__(self, C="cv", *, gamma="cv", smoothing=SMOOTHING, random_state=0):
-        super().__init__(C, gamma=gamma, random_state=random_state)
-        self.smoothing = smoothing
-
-    def graph_settings(self) -> GraphSettings:
-        """Return the settings of the graph that `fit` builds where none is given."""
-        return GraphSettings()
+    smoothing: float = field(default=SMOOTHING, kw_only=True)
+    _dtype = KernelSVC._dtype
 
     def fit(self, X, y, *, kernel=None, graph=None):
         """Train as `KernelSVC.fit`, and average over ``graph`` (by default of 10 neighbors)."""
         X, kernel = self._read_kernel(X, kernel)
         labels = self._read_labels(y, X.shape[0], min_classes=2)
-        W = GraphClassifier._read_graph(self, X, graph)
+        W = self._read_graph(X, graph)
         proba = self._train(X, labels, kernel, kernel.all_rows(labels.rows))
         F = smooth(W, proba, labels.rows, labels.codes, self.smoothing)
         details = {**self._details, "smoothing": self.smoothing}
@@ -209,16 +178,10 @@ class GraphSVC(KernelSVC):
     def _decide(self, X, kernel=None, extension=None):
         own = self._own_proba(X, kernel)
         weights = self._extension(X, extension)
-        new = smooth_new(weights, self.label_distributions_, own, self.smoothing)
-        return new, np.ones(len(new), bool)
-
-    def _pack(self) -> dict:
-        self.expose()
-        return GraphClassifier._pack(self)
+        return smooth_new(weights, self.label_distributions_, own, self.smoothing)
 
     def _unpack(self, values: dict) -> None:
-        self.graph_ = unpack_graph(values)
-        KernelSVC._unpack(self, values)
+        super()._unpack(values)
         self.is_reached_ = np.ones(len(self.label_distributions_), bool)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.labels import read_labels
 from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
 from fewfold.methods.state import Field
 
 
+@dataclass(eq=False, repr=False)
 class NamedKMeans(SemiSupervisedClassifier):
     """k-means clusters, each named by the majority of its labeled rows, if there are any.
 
@@ -29,17 +31,19 @@ class NamedKMeans(SemiSupervisedClassifier):
         Field("names_", "int", ("c",), low=-1),
     )
 
-    def __init__(self, n_clusters=None, *, n_classes=None, n_init=10, random_state=0):
-        self.n_clusters = n_clusters
-        self.n_classes = n_classes
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int | None = None
+    _: KW_ONLY
+    n_classes: int | None = None
+    n_init: int = 10
+    random_state: int = 0
+    _dtype = None
 
     def fit(self, X, y):
         """Cluster all rows; name the clusters by the labels."""
         from sklearn.cluster import KMeans
 
-        X = validate_data(self, X, accept_sparse="csr", dtype=None)
+        X = self._rows(X)
+        self._check_parameters()
         # Told how many classes there are, it knows that they are numbered from 0.
         labels = read_labels(
             y, X.shape[0], name="NamedKMeans", min_classes=0, numbered=self.n_classes is not None
@@ -63,11 +67,6 @@ class NamedKMeans(SemiSupervisedClassifier):
     def _decide(self, X):
         from sklearn.metrics import pairwise_distances_argmin
 
-        check_is_fitted(self, "centers_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        X = self._rows(X, reset=False)
         codes = self.names_[pairwise_distances_argmin(X, self.centers_)]
         return np.eye(len(self.classes_))[np.maximum(codes, 0)], codes >= 0
-
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self.n_features_in_ = self.centers_.shape[1]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.graph.neighbors import nearest_neighbors
-from fewfold.labels import known_mask, read_values
-from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier, as_float
+from fewfold.labels import known_mask
+from fewfold.methods.estimators import (
+    CLASSES,
+    SemiSupervisedClassifier,
+    SemiSupervisedRegressor,
+    as_float,
+)
 from fewfold.methods.parameters import count, one_of
-from fewfold.methods.state import Field, PlainState, Setting
+from fewfold.methods.state import Field, Setting
 from fewfold.svm.folds import plain_folds, stratified_folds
 from fewfold.svm.search import choose
 
@@ -21,7 +26,49 @@ _STATE = (
 )
 
 
-class KNNClassifier(SemiSupervisedClassifier):
+@dataclass(eq=False, repr=False)
+class _KNN:
+    """Options, and the choice of the number of neighbors.
+
+    A subclass has ``_combine(targets, indices)``, what neighbors of these targets answer, and
+    ``_error(answer, targets)``.
+    """
+
+    n_neighbors: int | str = "cv"
+    _: KW_ONLY
+    metric: str = "euclidean"
+    random_state: int = 0
+    _dtype = None
+
+    def _learn(self, X, rows, targets, grid, folds):
+        """Keep the labeled rows, choose the number of neighbors, and answer for all rows."""
+        self.rows_, most = as_float(X[rows]), len(rows)
+        self.n_neighbors_ = most
+        if self.n_neighbors != "cv":
+            self.n_neighbors_ = min(int(self.n_neighbors), most)
+        else:
+            grid = [k for k in grid if k <= max(1, most // 2)]
+            self.n_neighbors_ = choose(grid, self._fold_error(targets, grid), folds(), default=1)
+        return self._answer(self.rows_, targets, X, self.n_neighbors_)
+
+    def _fold_error(self, targets, grid):
+        def fold_error(train, test):
+            base, query = self.rows_[train], self.rows_[test]
+            found = [self._answer(base, targets[train], query, min(k, len(train))) for k in grid]
+            return [np.mean(self._error(answer, targets[test])) for answer in found]
+
+        return fold_error
+
+    def _answer(self, base, targets, query, k):
+        found = nearest_neighbors(base, k, query=query, metric=self.metric)
+        return self._combine(targets, found.indices)
+
+    @property
+    def _details(self):
+        return {"n_neighbors": self.n_neighbors_}
+
+
+class KNNClassifier(_KNN, SemiSupervisedClassifier):
     """k-nearest-neighbor vote among the labeled rows, ties to the nearer.
 
     Parameters
@@ -41,56 +88,36 @@ class KNNClassifier(SemiSupervisedClassifier):
 
     _state = (CLASSES, *_STATE, Field("codes_", "int", ("m",), below="k"))
 
-    def __init__(self, n_neighbors="cv", *, metric="euclidean", random_state=0):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.random_state = random_state
-
     def fit(self, X, y):
         """Keep the labeled rows, choose the number of neighbors, and label all rows."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=None)
+        X = self._rows(X)
         labels = self._read_labels(y, X.shape[0])
-        self.rows_, self.codes_ = as_float(X[labels.rows]), labels.codes
-        self.n_neighbors_ = self._choose()
-        proba = self._votes(self.rows_, self.codes_, X, self.n_neighbors_)
-        return self._finish(None, proba, details={"n_neighbors": self.n_neighbors_})
+        self.codes_ = codes = labels.codes
 
-    def _choose(self):
-        L, codes, most = self.rows_, self.codes_, len(self.codes_)
-        if self.n_neighbors != "cv":
-            return min(int(self.n_neighbors), most)
-        grid = [k for k in (1, 3, 5, 7, 9, 13, 17, 25) if k <= max(1, most // 2)]
+        def folds():
+            return stratified_folds(codes, self.random_state)
 
-        def fold_error(train, test):
-            found = [
-                self._votes(L[train], codes[train], L[test], min(k, len(train))).argmax(axis=1)
-                for k in grid
-            ]
-            return [np.mean(guess != codes[test]) for guess in found]
+        proba = self._learn(X, labels.rows, codes, (1, 3, 5, 7, 9, 13, 17, 25), folds)
+        return self._finish(None, proba, details=self._details)
 
-        return choose(grid, fold_error, stratified_folds(codes, self.random_state), default=1)
-
-    def _votes(self, base, codes, query, k):
-        found = nearest_neighbors(base, k, query=query, metric=self.metric)
+    def _combine(self, codes, indices):
+        k = indices.shape[1]
         # A vote worth slightly less for each place in the ranking breaks ties to the nearer.
         worth = 1 + 1e-3 * (k - np.arange(k)) / k
-        out = np.zeros((len(found.indices), len(self.classes_)))
+        out = np.zeros((len(indices), len(self.classes_)))
         for place in range(k):
-            np.add.at(out, (np.arange(len(out)), codes[found.indices[:, place]]), worth[place])
+            np.add.at(out, (np.arange(len(out)), codes[indices[:, place]]), worth[place])
         return out / out.sum(axis=1, keepdims=True)
 
+    def _error(self, proba, codes):
+        return proba.argmax(axis=1) != codes
+
     def _decide(self, X):
-        check_is_fitted(self, "rows_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
-        proba = self._votes(self.rows_, self.codes_, X, self.n_neighbors_)
-        return proba, np.ones(len(proba), bool)
-
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self.n_features_in_ = self.rows_.shape[1]
+        X = self._rows(X, reset=False)
+        return self._answer(self.rows_, self.codes_, X, self.n_neighbors_)
 
 
-class KNNRegressor(PlainState, RegressorMixin, BaseEstimator):
+class KNNRegressor(_KNN, SemiSupervisedRegressor):
     """Mean of the nearest rows with a value; parameters as of `KNNClassifier`.
 
     Examples
@@ -102,53 +129,26 @@ class KNNRegressor(PlainState, RegressorMixin, BaseEstimator):
 
     _state = (*_STATE, Field("values_", "float", ("m",)))
 
-    def __init__(self, n_neighbors="cv", *, metric="euclidean", random_state=0):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.random_state = random_state
-
     def fit(self, X, y):
         """Keep the rows with a value, choose the number of neighbors, and predict all rows."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=None)
-        y = read_values(y, X.shape[0], name=type(self).__name__)
+        X = self._rows(X)
+        y = self._read_values(y, X.shape[0])
         known = np.flatnonzero(known_mask(y))
-        self.rows_, self.values_ = as_float(X[known]), y[known]
-        self.n_neighbors_ = self._choose()
-        self.transduction_ = self._mean(self.rows_, self.values_, X, self.n_neighbors_)
-        self.details_, self.status_ = {"n_neighbors": self.n_neighbors_}, "ok"
-        return self
+        self.values_ = y[known]
 
-    def _choose(self):
-        L, values, most = self.rows_, self.values_, len(self.values_)
-        if self.n_neighbors != "cv":
-            return min(int(self.n_neighbors), most)
-        grid = [k for k in (1, 3, 5, 7, 9) if k <= max(1, most // 2)]
+        def folds():
+            return plain_folds(len(known), self.random_state)
 
-        def fold_error(train, test):
-            found = [self._mean(L[train], values[train], L[test], min(k, len(train))) for k in grid]
-            return [np.mean((guess - values[test]) ** 2) for guess in found]
+        return self._finish(
+            self._learn(X, known, self.values_, (1, 3, 5, 7, 9), folds), self._details
+        )
 
-        return choose(grid, fold_error, plain_folds(most, self.random_state), default=1)
+    def _combine(self, values, indices):
+        return values[indices].mean(axis=1)
 
-    def _mean(self, base, values, query, k):
-        found = nearest_neighbors(base, k, query=query, metric=self.metric)
-        return values[found.indices].mean(axis=1)
+    def _error(self, found, values):
+        return (found - values) ** 2
 
-    def predict(self, X) -> np.ndarray:
-        """Return the mean value of each row's nearest rows."""
-        check_is_fitted(self, "rows_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
-        return self._mean(self.rows_, self.values_, X, self.n_neighbors_)
-
-    def answer(self, X) -> tuple[np.ndarray, None]:
-        """Return the values of new rows; there are no probabilities."""
-        return self.predict(X), None
-
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self.n_features_in_ = self.rows_.shape[1]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _decide(self, X):
+        X = self._rows(X, reset=False)
+        return self._answer(self.rows_, self.values_, X, self.n_neighbors_)

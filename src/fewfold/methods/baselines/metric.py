@@ -7,18 +7,19 @@ class, gives another one from all rows, which steadies the first. The metric div
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.graph.averaging import smooth, smooth_new
-from fewfold.graph.build import GraphSettings
-from fewfold.methods.baselines.kernel_regression import squared_distances
+from fewfold.linalg.distances import squared_distances
 from fewfold.methods.estimators import CLASSES, PLACED, GraphClassifier
 from fewfold.methods.parameters import number, positive
 from fewfold.methods.state import Field, Setting
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
 from fewfold.svm.folds import stratified_folds
-from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.search import choose, count_errors, grid_of
 
 MOST_AXES = 64  # principal axes that are kept: a scatter of more is not known from few labels
@@ -107,7 +108,8 @@ def whitening(scatter, free: int, local, prior: float = PRIOR, ridge: float = RI
     return axes / np.sqrt(np.maximum(values, 1e-12 * max(values[0], 1e-300)))
 
 
-class MetricSVC(GraphClassifier):
+@dataclass(eq=False, repr=False)
+class MetricSVC(HoldsSVM, GraphClassifier):
     """RBF SVM in the metric of classes and neighbors, its answers averaged over the graph.
 
     Parameters
@@ -123,7 +125,6 @@ class MetricSVC(GraphClassifier):
         Of the folds.
     """
 
-    metric = "euclidean"
     _state = (
         CLASSES,
         *PLACED,
@@ -131,24 +132,18 @@ class MetricSVC(GraphClassifier):
         Field("offset_", "float", ("a",)),
         Field("whitening_", "float", ("a", "a")),
         Field("support_rows_", "float", ("s", "a")),
-        Field("coefficients_", "float", ("s", "p")),
-        Field("intercepts_", "float", ("p",)),
-        Field("pairs_", "int", ("p", 2), low=-1),
+        *SVM_STATE,
         Field("label_distributions_", "float", ("n", "k"), low=0, high=1.0001),
         Setting("width_", positive()),
         Setting("smoothing", number(0, below=1)),
     )
 
-    def __init__(self, C="cv", *, gamma="cv", prior=PRIOR, smoothing=SMOOTHING, random_state=0):
-        self.C = C
-        self.gamma = gamma
-        self.prior = prior
-        self.smoothing = smoothing
-        self.random_state = random_state
-
-    def graph_settings(self) -> GraphSettings:
-        """Return the settings of the graph that `fit` builds where none is given."""
-        return GraphSettings()
+    C: float | str = "cv"
+    _: KW_ONLY
+    gamma: float | str = "cv"
+    prior: float = PRIOR
+    smoothing: float = SMOOTHING
+    random_state: int = 0
 
     def fit(self, X, y, *, graph=None):
         """Learn the metric and the SVM from the labels, and average over the graph."""
@@ -219,29 +214,15 @@ class MetricSVC(GraphClassifier):
         return np.concatenate(parts)
 
     def _decide(self, X, extension=None):
-        check_is_fitted(self, "svm_")
         weights = self._extension(X, extension)
         if extension is None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+            X = self._rows(X, reset=False)
         own = self._svm_proba(project(X, self.axes_, self.offset_))
-        new = smooth_new(weights, self.label_distributions_, own, self.smoothing)
-        return new, np.ones(len(new), bool)
-
-    def _pack(self) -> dict:
-        self.coefficients_, self.intercepts_ = self.svm_.coefficients, self.svm_.intercepts
-        self.pairs_ = self.svm_.pairs
-        return super()._pack()
+        return smooth_new(weights, self.label_distributions_, own, self.smoothing)
 
     def _unpack(self, values: dict) -> None:
         super()._unpack(values)
         self.is_reached_ = np.ones(len(self.label_distributions_), bool)
-        self.svm_ = KernelSVM(
-            np.arange(len(self.classes_)),
-            np.arange(len(self.support_rows_)),
-            self.coefficients_,
-            self.intercepts_,
-            self.pairs_,
-        )
 
 
 _last: list = []  # of the rows seen last: a job trains many draws of one dataset

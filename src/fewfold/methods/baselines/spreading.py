@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier, as_float
 from fewfold.methods.parameters import count
 from fewfold.methods.state import Field, Setting
 
 
+@dataclass(eq=False, repr=False)
 class KNNLabelSpreading(SemiSupervisedClassifier):
     """scikit-learn's LabelSpreading with its k-NN kernel; parameters as there.
 
@@ -25,16 +26,17 @@ class KNNLabelSpreading(SemiSupervisedClassifier):
         Setting("n_neighbors_", count()),
     )
 
-    def __init__(self, n_neighbors=7, *, alpha=0.2, max_iter=100):
-        self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.max_iter = max_iter
+    n_neighbors: int = 7
+    _: KW_ONLY
+    alpha: float = 0.2
+    max_iter: int = 100
+    _dtype = None
 
     def fit(self, X, y):
         """Spread the labels over the k-NN graph."""
         from sklearn.semi_supervised import LabelSpreading
 
-        X = validate_data(self, X, accept_sparse="csr", dtype=None)
+        X = self._rows(X)
         labels = self._read_labels(y, X.shape[0])
         codes = np.full(X.shape[0], -1)
         codes[labels.rows] = labels.codes
@@ -58,14 +60,9 @@ class KNNLabelSpreading(SemiSupervisedClassifier):
     def _decide(self, X):
         from sklearn.neighbors import NearestNeighbors
 
-        check_is_fitted(self, "rows_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        X = self._rows(X, reset=False)
         search = NearestNeighbors(n_neighbors=self.n_neighbors_).fit(self.rows_)
         around = search.kneighbors(X, return_distance=False)
         votes = self.label_distributions_[around].sum(axis=1)
         total = votes.sum(axis=1, keepdims=True)
         return votes / np.where(total > 0, total, 1), total.ravel() > 0
-
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self.n_features_in_ = self.rows_.shape[1]

@@ -5,7 +5,7 @@ from fewfold.methods.parameters import Parameter, count, integer, one_of, positi
 
 _NUMBER_OR_CV = positive() | one_of("cv")
 
-PARAMETERS = (
+_PARAMETERS = (
     Parameter(
         "kind",
         one_of("linear", "rbf", "nearest"),
@@ -35,6 +35,6 @@ RECORDS = (
         target="fewfold.methods.embedding.estimator:EmbeddedClassifier",
         needs=Needs(manifold=("embedding",)),
         cost_like="eigenbasis",
-        parameters=PARAMETERS,
+        parameters=_PARAMETERS,
     ),
 )

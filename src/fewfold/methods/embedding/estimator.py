@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.graph.neighbors import nearest_neighbors
 from fewfold.methods.baselines.feature_svm import CHOOSE_ROWS, FeatureSVC
-from fewfold.methods.embedding import PARAMETERS
 from fewfold.methods.embedding.maps import embed, place_rows
 from fewfold.methods.embedding.stage import positions
 from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
-from fewfold.methods.parameters import check_parameters, count
-from fewfold.methods.state import Field, Setting
+from fewfold.methods.parameters import count, one_of
+from fewfold.methods.state import Field, Setting, nested, take_nested
 
 _SVM = "svm_"  # begins the names of the SVM's own state
+_NEAREST = (
+    Field("base_", "float", ("m", "e")),  # labeled positions
+    Field("codes_", "int", ("m",), below="k"),
+)
 
 
-def _of_svm():
-    """Declare the state of the SVM on the map: present where there is one."""
-    for field in FeatureSVC._state:
-        if field is CLASSES:
-            continue
-        changes = {"name": _SVM + field.name, "optional": True}
-        if isinstance(field, Field):
-            sizes = [s if s == "k" else _SVM + s for s in field.shape]
-            changes["shape"] = tuple(sizes)
-        yield dataclasses.replace(field, **changes)
-
-
+@dataclass(eq=False, repr=False)
 class EmbeddedClassifier(SemiSupervisedClassifier):
     """Classify rows by their positions on one map of all rows (LLE or LTSA).
 
@@ -74,32 +65,19 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
         CLASSES,
         Field("X_fit_", "float", ("n", "d"), may_be_sparse=True),
         Field("embedding_", "float", ("n", "e")),
-        Field("base_", "float", ("m", "e"), optional=True),  # labeled positions, of "nearest"
-        Field("codes_", "int", ("m",), below="k", optional=True),
         Setting("n_neighbors_", count()),
-        *_of_svm(),
+        Setting("kernel", one_of("linear", "rbf", "nearest")),
     )
 
-    def __init__(
-        self,
-        kernel="linear",
-        *,
-        C="cv",
-        gamma="cv",
-        choose_rows=CHOOSE_ROWS,
-        method="lle",
-        n_dims=10,
-        n_neighbors=None,
-        random_state=0,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.choose_rows = choose_rows
-        self.method = method
-        self.n_dims = n_dims
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
+    kernel: str = "linear"
+    _: KW_ONLY
+    C: float | str = "cv"
+    gamma: float | str = "cv"
+    choose_rows: int = CHOOSE_ROWS
+    method: str = "lle"
+    n_dims: int = 10
+    n_neighbors: int | None = None
+    random_state: int = 0
 
     def fit(self, X, y, *, manifold=None) -> EmbeddedClassifier:
         """Map all rows and fit a classifier to the positions of the labeled ones.
@@ -112,12 +90,8 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
         manifold : fewfold.methods.base.ManifoldModel, optional
             The map of the rows if it was made already, and their positions if they are known.
         """
-        own = {p.keyword: getattr(self, p.keyword) for p in PARAMETERS}
-        check_parameters(type(self).__name__, PARAMETERS, own)
         if manifold is None:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
-            )
+            X = self._rows(X, ensure_min_samples=2)
         self.X_fit_, self.n_features_in_ = X, X.shape[1]
         labels = self._read_labels(y, X.shape[0], min_classes=2)
         Z = self._read_map(X, manifold)
@@ -150,16 +124,13 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
         return positions(self.embedding_, self.embedding_.shape)
 
     def _decide(self, X, points=None):
-        check_is_fitted(self)
         if points is None:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-            )
+            X = self._rows(X, reset=False)
             placed = place_rows(X, self.X_fit_, self.embedding_, self.n_neighbors_)
             Z = positions(placed, self.embedding_.shape)
         else:
             Z = np.asarray(points["positions"])
-        return self._proba(Z), np.ones(len(Z), bool)
+        return self._proba(Z)
 
     def _proba(self, Z):
         if self.svm_ is not None:
@@ -167,19 +138,23 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
         nearest = nearest_neighbors(self.base_, 1, query=Z).indices[:, 0]
         return np.eye(len(self.classes_))[self.codes_[nearest]]
 
+    @classmethod
+    def _declare(cls, notes: dict) -> tuple:
+        if notes.get("kernel") == "nearest":
+            return (*cls._state, *_NEAREST)
+        of_svm = [
+            f for f in FeatureSVC._declare(take_nested(_SVM, dict(notes))) if f is not CLASSES
+        ]
+        return (*cls._state, *nested(_SVM, of_svm, shared=("k",)))
+
     def _pack(self) -> dict:
-        own = ("classes_", "X_fit_", "embedding_", "base_", "codes_", "n_neighbors_")
-        values = dict.fromkeys(field.name for field in self._state)
-        values |= {name: getattr(self, name) for name in own}
-        if self.svm_ is not None:
-            values |= {_SVM + n: v for n, v in self.svm_._pack().items() if n != "classes_"}
-        return values
+        if self.svm_ is None:
+            return {f.name: getattr(self, f.name) for f in (*self._state, *_NEAREST)}
+        return super()._pack() | {_SVM + n: v for n, v in self.svm_._pack().items()}
 
     def _unpack(self, values: dict) -> None:
-        svm = {n.removeprefix(_SVM): v for n, v in values.items() if n.startswith(_SVM)}
-        super()._unpack({n: v for n, v in values.items() if not n.startswith(_SVM)})
-        self.n_features_in_ = self.X_fit_.shape[1]
-        self.svm_ = None
-        if self.base_ is None or self.codes_ is None:
+        svm, self.svm_ = take_nested(_SVM, values), None
+        super()._unpack(values)
+        if svm:
             self.svm_ = FeatureSVC()
             self.svm_._unpack({"classes_": self.classes_, **svm})
