@@ -3,6 +3,8 @@
     python benchmarks/scaling.py run OUT 1000 2000 4000 11000 30000   # MNIST, one folder per size
     python benchmarks/scaling.py run OUT 1000 --trials 4              # several fits in one job
     python benchmarks/scaling.py fit OUT                              # data/measured/scaling.csv
+    python benchmarks/scaling.py run OUT 1000 --methods mbed --targets FILE   # FILE alone
+    python benchmarks/scaling.py fit OUT --only sne                   # replaces these rows alone
     python benchmarks/scaling.py cost-model                           # config/cost_model.csv
     python benchmarks/scaling.py table                                # Markdown for docs/scaling.md
     python benchmarks/scaling.py plan 1000000 100000000               # cost models, larger sizes
@@ -53,14 +55,17 @@ def config_of(n: int, methods: list[str], labels: int, trials: int, pca: int) ->
     }
 
 
-def run(out: Path, sizes: list[int], methods: list[str], variations: dict) -> None:
+TARGETS = ("all", "results/with_new/graphs/euclidean.new.h5")
+
+
+def run(out: Path, sizes: list[int], methods: list[str], variations: dict, targets) -> None:
     settings = [BASE | {key: value} for key, values in variations.items() for value in values]
     for n in sizes:
         for setting in settings or [BASE]:
-            run_one(out, n, methods, setting)
+            run_one(out, n, methods, setting, targets)
 
 
-def run_one(out: Path, n: int, methods: list[str], setting: dict) -> None:
+def run_one(out: Path, n: int, methods: list[str], setting: dict, targets=()) -> None:
     changed = [f"{key}-{value}" for key, value in setting.items() if value != BASE[key]]
     folder = out / "_".join([str(n), *changed])
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +76,7 @@ def run_one(out: Path, n: int, methods: list[str], setting: dict) -> None:
         sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
         "--workflow-profile", str(ROOT / "workflow/profiles/default"), "--cores", "1",
         "--quiet", "all", "--directory", str(folder), "--configfile",
-        str(folder / "config.yaml"), "--", "all", "results/with_new/graphs/euclidean.new.h5",
+        str(folder / "config.yaml"), "--", *(targets or TARGETS),
     ]  # fmt: skip
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     print(f"{folder.name}: {'done' if done.returncode == 0 else 'FAILED'}", flush=True)
@@ -83,6 +88,8 @@ def kind_of(stage: str, target: str) -> str:
     """What kind of graph, manifold, kernel or learner a job of a stage was for, or ""."""
     default = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     section, _, name = target.partition("/")
+    if section == "manifolds" and name not in default[section]:
+        return name.partition("_")[0]  # implied by a method: its name begins with its type
     keys = {"graphs": "metric", "manifolds": "type", "kernels": "type", "methods": "learner"}
     return default[section][name].get(keys[section], "") if stage in WITH_KIND else ""
 
@@ -124,22 +131,31 @@ def gather(out: Path) -> list[dict]:
     return rows
 
 
-def fit(out: Path) -> None:
+def fit(out: Path, only=None) -> None:
     rows = gather(out)
+    if only:
+        rows = [row for row in rows if row["kind"] in only]
+        measured = {(row["stage"], row["kind"]) for row in rows}
+        kept = [
+            r for key, found in read_measured(str).items() if key not in measured for r in found
+        ]
+        rows += kept
     MEASURED.parent.mkdir(parents=True, exist_ok=True)
     with open(MEASURED, "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda r: [r[k] for k in COLUMNS]))
+        writer.writerows(
+            sorted(rows, key=lambda r: [str(r["stage"]), str(r["kind"]), float(r["n"])])
+        )
     print(f"{len(rows)} jobs written to {MEASURED.relative_to(ROOT)}")
 
 
-def read_measured() -> dict:
+def read_measured(number=float) -> dict:
     """{(stage, kind): rows by n} of the committed measurements."""
     found: dict = {}
     with open(MEASURED, newline="") as file:
         for row in csv.DictReader(file):
-            values = {k: row[k] if k in ("stage", "kind") else float(row[k]) for k in COLUMNS}
+            values = {k: row[k] if k in ("stage", "kind") else number(row[k]) for k in COLUMNS}
             found.setdefault((row["stage"], row["kind"]), []).append(values)
     return found
 
@@ -154,9 +170,12 @@ WITH_LABELS = {"compute_kernel_tile": ("cpu_s", "max_rss_mb", "bytes"), "make_co
 
 
 # Stages that look at pairs of points may grow with their square; one does so by design.
-PAIRS = {"search_neighbors", "extend_graph", "mbed", "multimanifold"}
+PAIRS = {"search_neighbors", "extend_graph", "mbed", "multimanifold", "hellinger"}
 FREE = (0.0, *np.arange(0.25, 2.51, 0.05))
 EXACT = ("search_neighbors", "euclidean")
+# Up to 5000 rows SNE holds all pairs, above only lists of neighbors. No power of n is both: the
+# model is a line that no measurement exceeds.
+ENVELOPE = {("fit_manifold", "sne")}
 
 
 def allowed_powers(what: str, key: tuple) -> tuple:
@@ -195,6 +214,10 @@ def fit_cost_model(rows: list[dict], what: str, key: tuple = ("", ""), powers=No
         if best is None or error < best[0]:
             best = (error, base, factor, a, b, c)
     _, base, factor, *found = best
+    if key in ENVELOPE:
+        found = [1.0, b, c]
+        base = float(y.min())
+        factor = float(((y - base) / (column["n"] / 1000)).max())
     return (base, factor, *(found if factor else (0.0, 0.0, 0.0)))
 
 
@@ -258,7 +281,10 @@ def main() -> None:
     one.add_argument("--methods", nargs="+", default=METHODS)
     for key in BASE:
         one.add_argument(f"--{key}", type=int, nargs="*", default=[])
-    commands.add_parser("fit").add_argument("out", type=Path)
+    one.add_argument("--targets", nargs="+", default=TARGETS, help="files or rules to make")
+    two = commands.add_parser("fit")
+    two.add_argument("out", type=Path)
+    two.add_argument("--only", nargs="+", help="kinds that are measured again; others stay")
     commands.add_parser("cost-model")
     commands.add_parser("table")
     commands.add_parser("plan").add_argument("sizes", type=int, nargs="+")
@@ -269,9 +295,10 @@ def main() -> None:
             given.sizes,
             given.methods,
             {key: getattr(given, key) for key in BASE},
+            given.targets,
         )
     elif given.command == "fit":
-        fit(given.out.resolve())
+        fit(given.out.resolve(), given.only)
     elif given.command == "cost-model":
         cost_models()
     elif given.command == "plan":

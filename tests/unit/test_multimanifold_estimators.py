@@ -214,6 +214,7 @@ def test_infeasible_bounds_are_refused_with_a_reason():
     "wrong",
     [
         {"n_covers": 0},
+        {"n_parts": 0},
         {"n_refits": -1},
         {"n_neighbors": 1},
         {"sigma": 0.0},

@@ -274,8 +274,6 @@ def test_rules_give_way_and_say_so_but_numbers_do_not():
     assert any("min_labelled lowered" in note for note in bounds.notes)
     with pytest.raises(InputError, match="min_labelled=11 with 2 parts needs 22"):
         resolve_bounds(20, 1500, min_labelled=11)
-    with pytest.raises(InputError, match="n_parts"):
-        resolve_bounds(20, 1500, n_parts=0)
 
 
 def test_voronoi_parts_match_brute_force():

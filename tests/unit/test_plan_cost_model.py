@@ -46,6 +46,9 @@ def test_cost_models_are_near_what_was_measured(scaling):
             need(stage, Sizes(r["n"], r["d"], r["labels"], r["fits"]), kind).cpu_s / r["cpu_s"]
             for r in rows
         )
+        if (stage, kind) in scaling.ENVELOPE:  # a bound, not a mean
+            assert ratios[0] > 0.99, (stage, kind, ratios)
+            continue
         assert ratios[0] > 1 / 3 and ratios[-1] < 3, (stage, kind, ratios)
         near = [ratio for ratio in ratios if 0.75 < ratio < 1.33]
         assert 2 * len(near) >= len(ratios), (stage, kind, ratios)

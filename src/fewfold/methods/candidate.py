@@ -162,8 +162,8 @@ class CandidateRegressor(SemiSupervisedRegressor):
         found = getattr(self, "n_features_in_", values["n_features_in_"])
         if found != values["n_features_in_"]:
             raise InputError(
-                f"{type(self).__name__}: rows of {found} columns where "
-                f"{values['n_features_in_']} are needed."
+                f"{type(self).__name__}: rows of {found} where "
+                f"{values['n_features_in_']} columns are needed."
             )
         super()._unpack(values)
         self._check()

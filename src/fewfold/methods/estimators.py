@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph, extend_graph
@@ -295,6 +295,13 @@ def unpack_graph(values: dict) -> NeighborGraph | None:
         component=None,
         isolated=None,
     )
+
+
+def seed_of(random_state) -> int:
+    """Return a number for ``random_state``: itself, or one drawn from a generator."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def as_float(X):

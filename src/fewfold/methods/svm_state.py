@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from fewfold.exceptions import InputError
 from fewfold.methods.state import Field
 from fewfold.svm.kernel_svm import KernelSVM
@@ -25,8 +27,10 @@ class HoldsSVM:
         parts = [values.pop(field.name) for field in SVM_STATE]
         super()._unpack(values)
         n_classes, pairs = len(self.classes_), parts[2]
-        if not len(pairs) or pairs.max() >= n_classes:
+        every = list(combinations(range(n_classes), 2)), [(a, -1) for a in range(n_classes)]
+        if n_classes < 2 or [tuple(pair) for pair in pairs.tolist()] not in every:
             raise InputError(
-                f"{type(self).__name__}: 'pairs_' does not name pairs of its {n_classes} classes."
+                f"{type(self).__name__}: {n_classes} classes and 'pairs_' that are not theirs. "
+                "Allowed: 2 classes or more, and all pairs of them or each against the rest."
             )
         self.svm_ = KernelSVM.restore(n_classes, *parts)

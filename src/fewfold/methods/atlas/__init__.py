@@ -21,7 +21,7 @@ _SIGMA = Parameter("sigma", positive() | null(), "width of the local kernel")
 BUDGET = "budget"
 _Q = Parameter("q", count(), "charts that encode a point", 10)
 
-SVM_PARAMETERS = (
+_SVM_PARAMETERS = (
     Parameter(
         "kind",
         one_of("rbf", "linear", "quad", "quadcross", "nearest"),
@@ -43,8 +43,21 @@ SVM_PARAMETERS = (
     Parameter("solver", one_of("auto", "batch", "sgd"), "of linear SVMs", "auto"),
     Parameter("cv", integer(2) | null(), "folds of the labeled points, or null"),
 )
-# The estimator also encodes rows itself, where no manifold stage did.
-ESTIMATOR_PARAMETERS = (*SVM_PARAMETERS, _Q)
+
+ATLAS_PARAMETERS = (
+    _Q,
+    Parameter("n_dims", count() | null(), "dimension of the charts"),
+    Parameter("mdl", positive() | null(), "penalty of a chart"),
+    Parameter("mdl_factor", positive(), "larger gives fewer and larger charts"),
+    Parameter("finer", positive() | null(), "chart penalty of a second and finer atlas"),
+    Parameter("n_neighbors", count() | null(), "neighbors in the graph that share a chart"),
+    Parameter("n_proposals", count() | null(), "charts proposed"),
+    Parameter("proposal_size", integer(2) | null(), "points per proposal"),
+    Parameter("n_candidates", count(), "cheapest charts a point considers"),
+    Parameter("potts", number(0), "penalty of neighbors in different charts"),
+    Parameter("max_rounds", count(), "rounds of assignment and refit at most"),
+    Parameter("max_features", count() | null(), "principal components worked in"),
+)
 
 RECORDS = (
     ManifoldType(
@@ -53,20 +66,7 @@ RECORDS = (
         needs=Needs(graph="must"),
         encoder="fewfold.methods.atlas.encoding:encode_rows",
         encoder_options=("q",),
-        parameters=(
-            _Q,
-            Parameter("n_dims", count() | null(), "dimension of the charts"),
-            Parameter("mdl", positive() | null(), "penalty of a chart"),
-            Parameter("mdl_factor", positive(), "larger gives fewer and larger charts"),
-            Parameter("finer", positive() | null(), "chart penalty of a second and finer atlas"),
-            Parameter("n_neighbors", count() | null(), "neighbors in the graph that share a chart"),
-            Parameter("n_proposals", count() | null(), "charts proposed"),
-            Parameter("proposal_size", count() | null(), "points per proposal"),
-            Parameter("n_candidates", count(), "cheapest charts a point considers"),
-            Parameter("potts", number(0), "penalty of neighbors in different charts"),
-            Parameter("max_rounds", count(), "rounds of assignment and refit at most"),
-            Parameter("max_features", count() | null(), "principal components worked in"),
-        ),
+        parameters=ATLAS_PARAMETERS,
     ),
     KernelType(
         name="atlas",
@@ -97,6 +97,6 @@ RECORDS = (
         target="fewfold.methods.atlas.estimator:AtlasSVC",
         needs=Needs(manifold=("atlas",), kernel="may"),
         figures="fewfold.methods.atlas.figures:draw",
-        parameters=SVM_PARAMETERS,
+        parameters=_SVM_PARAMETERS,
     ),
 )

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.exceptions import InputError
-from fewfold.methods.atlas import ESTIMATOR_PARAMETERS
 from fewfold.methods.atlas.encoding import encode, encoding_width, take_rows
 from fewfold.methods.atlas.kernel_stage import level_of
 from fewfold.methods.atlas.learners import LEARNERS, choose_options, scaled_options
 from fewfold.methods.atlas.model import Atlas
 from fewfold.methods.atlas.state import STATE, pack, unpack
-from fewfold.methods.estimators import SemiSupervisedClassifier
-from fewfold.methods.parameters import check_parameters
+from fewfold.methods.estimators import SemiSupervisedClassifier, seed_of
 
 # New rows predicted at a time: the kernel block against 20 000 support rows takes 330 MB.
 _BLOCK_ROWS = 4096
 
 
+@dataclass(eq=False, repr=False)
 class AtlasSVC(SemiSupervisedClassifier):
     """Classify points by SVMs on an atlas of all points ([atlas-2014]).
 
@@ -81,36 +81,20 @@ class AtlasSVC(SemiSupervisedClassifier):
 
     _state = STATE
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        assignment="soft",
-        normalize=True,
-        gamma=None,
-        sigma=None,
-        C=None,
-        solver="auto",
-        scheme="auto",
-        q=10,
-        cv=None,
-        atlas=None,
-        random_state=0,
-        verbose=False,
-    ):
-        self.kernel = kernel
-        self.assignment = assignment
-        self.normalize = normalize
-        self.gamma = gamma
-        self.sigma = sigma
-        self.C = C
-        self.solver = solver
-        self.scheme = scheme
-        self.q = q
-        self.cv = cv
-        self.atlas = atlas
-        self.random_state = random_state
-        self.verbose = verbose
+    kernel: str = "rbf"
+    _: KW_ONLY
+    assignment: str = "soft"
+    normalize: bool = True
+    gamma: float | None = None
+    sigma: float | None = None
+    C: float | None = None
+    solver: str = "auto"
+    scheme: str = "auto"
+    q: int = 10
+    cv: int | None = None
+    atlas: Atlas | None = None
+    random_state: int = 0
+    verbose: bool = False
 
     def fit(self, X, y, *, manifold=None, kernel=None) -> AtlasSVC:
         """Fit the atlas to all rows and the SVM to the labeled ones.
@@ -130,13 +114,10 @@ class AtlasSVC(SemiSupervisedClassifier):
         self
         """
         if manifold is None:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
-            )
+            X = self._rows(X, ensure_min_samples=2)
         else:
             self.n_features_in_ = X.shape[1]
         labels = self._read_labels(y, X.shape[0], min_classes=2)
-        self.check_options()
         code = self._read_atlas(X, manifold)
         shares = self.fit_code(code, labels.rows, labels.codes, kernel).stored_shares_
         shares = self.shares(code) if shares is None else shares
@@ -153,7 +134,7 @@ class AtlasSVC(SemiSupervisedClassifier):
         if manifold is None:
             model = Atlas(random_state=self.random_state, verbose=self.verbose)
             model = model if self.atlas is None else clone(self.atlas)
-            self.atlas_ = model.fit(X).atlas_
+            self.atlas_ = model.set_params(q=self.q).fit(X).atlas_
         else:
             self.atlas_ = manifold.arrays
             if len(self.atlas_["interior"]) != X.shape[0]:
@@ -227,22 +208,17 @@ class AtlasSVC(SemiSupervisedClassifier):
             self.gamma,
             self.sigma,
             share_labeled=share,
-            seed=_seed(self.random_state),
+            seed=seed_of(self.random_state),
             **{name: getattr(self, name) for name in names},
         )
 
     def _decide(self, X, points=None, kernel=None):
-        check_is_fitted(self)
         if kernel is not None and getattr(self, "_support", None) is not None:
             shares = self._kernel_shares(kernel.all_rows(self._support, self._level)[:, kernel.n :])
-            return shares, np.ones(len(shares), bool)
+            return shares
         if points is None:
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-            )
-            points = encode(X, self.atlas_, self.q_)
-        shares = self.shares({name: np.asarray(value) for name, value in points.items()})
-        return shares, np.ones(len(shares), bool)
+            points = encode(self._rows(X, reset=False), self.atlas_, self.q_)
+        return self.shares({name: np.asarray(value) for name, value in points.items()})
 
     def decision_function(self, X) -> np.ndarray:
         """Return a score per class, or of the second class if there are two.
@@ -270,23 +246,9 @@ class AtlasSVC(SemiSupervisedClassifier):
         ]
         return np.concatenate(parts)
 
-    def check_options(self) -> None:
-        """Refuse options that are unknown or out of range."""
-        own = {p.keyword: getattr(self, p.keyword) for p in ESTIMATOR_PARAMETERS}
-        check_parameters(type(self).__name__, ESTIMATOR_PARAMETERS, own)
-
     def _pack(self) -> dict:
         return pack(self)
 
     def _unpack(self, values: dict) -> None:
         self.classes_, self.q_ = values["classes_"], values["q"]
         self.atlas_, self.options_, self.learner_ = unpack(values)
-        self.n_features_in_ = len(self.atlas_["origin"])
-
-
-def _seed(random_state):
-    from sklearn.utils import check_random_state
-
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewfold.exceptions import InputError
 from fewfold.methods.atlas.encoding import encode
 from fewfold.methods.atlas.features import atlas_features
 from fewfold.methods.atlas.fitting import fit_atlas
@@ -14,7 +15,8 @@ from fewfold.methods.atlas.kernels import kernel_scales
 from fewfold.methods.atlas.settings import AtlasSettings
 
 
-class Atlas(TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class Atlas(TransformerMixin, BaseEstimator, AtlasSettings):
     """Cover points with overlapping affine charts found by graph cuts ([atlas-2014]).
 
     Parameters
@@ -67,38 +69,9 @@ class Atlas(TransformerMixin, BaseEstimator):
     (300, 2)
     """
 
-    def __init__(
-        self,
-        n_dims=None,
-        *,
-        mdl=None,
-        mdl_factor=AtlasSettings.mdl_factor,
-        finer=AtlasSettings.finer,
-        n_neighbors=None,
-        n_proposals=None,
-        proposal_size=None,
-        n_candidates=AtlasSettings.n_candidates,
-        potts=0.0,
-        max_rounds=AtlasSettings.max_rounds,
-        max_features=AtlasSettings.max_features,
-        q=10,
-        random_state=0,
-        verbose=False,
-    ):
-        self.n_dims = n_dims
-        self.mdl = mdl
-        self.mdl_factor = mdl_factor
-        self.finer = finer
-        self.n_neighbors = n_neighbors
-        self.n_proposals = n_proposals
-        self.proposal_size = proposal_size
-        self.n_candidates = n_candidates
-        self.potts = potts
-        self.max_rounds = max_rounds
-        self.max_features = max_features
-        self.q = q
-        self.random_state = random_state
-        self.verbose = verbose
+    q: int = field(default=10, kw_only=True)
+    random_state: int = field(default=0, kw_only=True)
+    verbose: bool = field(default=False, kw_only=True)
 
     def fit(self, X, y=None, *, neighbors=None) -> Atlas:
         """Fit the charts.
@@ -117,14 +90,10 @@ class Atlas(TransformerMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
         )
-        if self.q < 1:
-            raise InputError(f"q={self.q!r}: allowed are numbers from 1 up.")
-        names = AtlasSettings.__dataclass_fields__
-        settings = AtlasSettings(**{name: getattr(self, name) for name in names})
         with progress_bar(self.verbose) as progress:
             self.atlas_ = fit_atlas(
                 X,
-                settings,
+                self,
                 neighbors=neighbors,
                 random_state=self.random_state,
                 progress=progress,

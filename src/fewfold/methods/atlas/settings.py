@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
-from fewfold.exceptions import InputError
+from fewfold.methods.atlas import ATLAS_PARAMETERS
+from fewfold.methods.parameters import check_parameters
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class AtlasSettings:
     """Options of `fit_atlas`; None means a value that adapts to the data.
 
@@ -45,6 +46,7 @@ class AtlasSettings:
     """
 
     n_dims: int | None = None
+    _: KW_ONLY
     mdl: float | None = None
     mdl_factor: float = 12.0
     finer: float | None = 0.25
@@ -58,20 +60,5 @@ class AtlasSettings:
 
     def check(self) -> None:
         """Refuse values out of range."""
-        least = {
-            "n_dims": 1,
-            "mdl": 0,
-            "mdl_factor": 0,
-            "finer": 0,
-            "n_neighbors": 1,
-            "n_proposals": 1,
-            "proposal_size": 2,
-            "n_candidates": 1,
-            "potts": 0,
-            "max_rounds": 1,
-            "max_features": 1,
-        }
-        for name, low in least.items():
-            value = getattr(self, name)
-            if value is not None and not value >= low:
-                raise InputError(f"{name}={value!r}: allowed are numbers from {low} up.")
+        own = {p.name: getattr(self, p.name) for p in ATLAS_PARAMETERS if hasattr(self, p.name)}
+        check_parameters("The atlas", ATLAS_PARAMETERS, own)

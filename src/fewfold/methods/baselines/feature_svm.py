@@ -108,11 +108,11 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
         """
         X = self._rows(X, ensure_min_samples=2)
         labels = self._read_labels(y, X.shape[0], min_classes=2)
-        self.fit_codes(X, labels.rows, labels.codes)
+        self.learn(X, labels.rows, labels.codes)
         # Labels that the SVM does not agree with are not kept: a draw is judged by its answers.
         return self._finish(None, self.proba(X), details=self.details_)
 
-    def fit_codes(self, X, rows, codes) -> FeatureSVC:
+    def learn(self, X, rows, codes) -> FeatureSVC:
         """Fit the SVM to some rows with codes of ``classes_``; all rows set the scale."""
         self.kernel_, self.coupling_ = self.kernel, "scores"
         L, seed, some = X[rows], int(self.random_state or 0), slice(None)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.linalg.distances import nearest_squared, row_blocks, squared_distances
+from fewfold.methods.estimators import Learner
+from fewfold.methods.parameters import positive
+from fewfold.methods.state import Field, Setting
 from fewfold.svm.folds import repeated_folds
 
 # Standard errors within which two bandwidths count as equally good.
@@ -114,7 +119,8 @@ def choose_bandwidth(
     return float(bandwidths[equal[offset.argmin()]]), errors
 
 
-class KernelRegressor(RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelRegressor(RegressorMixin, Learner):
     """Nadaraya-Watson regression with a Gaussian kernel.
 
     Parameters
@@ -152,14 +158,18 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self, bandwidth="cv", *, n_folds=5, n_bandwidths=20, n_repeats="auto", random_state=0
-    ):
-        self.bandwidth = bandwidth
-        self.n_folds = n_folds
-        self.n_bandwidths = n_bandwidths
-        self.n_repeats = n_repeats
-        self.random_state = random_state
+    bandwidth: float | str = "cv"
+    _: KW_ONLY
+    n_folds: int = 5
+    n_bandwidths: int = 20
+    n_repeats: int | str = "auto"
+    random_state: int = 0
+    _dtype = np.float64
+    _state = (
+        Field("X_fit_", "float", ("s", "d"), may_be_sparse=True),
+        Field("y_fit_", "float", ("s",)),
+        Setting("bandwidth_", positive()),
+    )
 
     def fit(self, X, y):
         """Store the samples and choose the bandwidth.
@@ -213,8 +223,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         -------
         values : ndarray of shape (n_queries,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._rows(X, reset=False)
         values = np.empty(X.shape[0])
         for rows, d2 in row_blocks(X, self.X_fit_):
             values[rows] = nadaraya_watson(d2, self.y_fit_, self.bandwidth_)
@@ -222,7 +231,6 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         # A local average cannot extrapolate, which the generic score test asks for.
         tags.regressor_tags.poor_score = False
         return tags

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.graph.build import GraphSettings
 from fewfold.linalg.laplacian import components
 from fewfold.methods.eigenbasis.basis import compute_basis
 from fewfold.methods.eigenbasis.regression import (
@@ -118,6 +118,7 @@ def _check_basis(arrays, n):
         )
 
 
+@dataclass(eq=False, repr=False)
 class EigenbasisClassifier(GraphClassifier):
     """Label all samples from a few, by least squares on the smoothest functions on their graph.
 
@@ -190,38 +191,21 @@ class EigenbasisClassifier(GraphClassifier):
         Setting("extension", one_of("nystrom", "harmonic")),
     )
 
-    def __init__(
-        self,
-        n_vectors=0.2,
-        *,
-        min_vectors=None,
-        max_vectors=None,
-        laplacian="random_walk",
-        ridge="loo",
-        smoothness=SMOOTHNESS,
-        n_neighbors=8,
-        metric="euclidean",
-        weights="self_tuning",
-        graph_options=None,
-        extension="nystrom",
-        tol=1e-5,
-        random_state=0,
-        n_jobs=None,
-    ):
-        self.n_vectors = n_vectors
-        self.min_vectors = min_vectors
-        self.max_vectors = max_vectors
-        self.laplacian = laplacian
-        self.ridge = ridge
-        self.smoothness = smoothness
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.graph_options = graph_options
-        self.extension = extension
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_vectors: float = 0.2
+    _: KW_ONLY
+    min_vectors: int | None = None
+    max_vectors: int | None = None
+    laplacian: str = "random_walk"
+    ridge: float | str = "loo"
+    smoothness: float = SMOOTHNESS
+    n_neighbors: int = 8
+    metric: str = "euclidean"
+    weights: str = "self_tuning"
+    graph_options: dict | None = None
+    extension: str = "nystrom"
+    tol: float = 1e-5
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X, y, *, graph=None, manifold=None):
         """Build the graph of the rows, its eigenvectors, and the fit to the labels.
@@ -291,11 +275,6 @@ class EigenbasisClassifier(GraphClassifier):
             n_jobs=self.n_jobs,
         )
         return basis, self.laplacian
-
-    def graph_settings(self) -> GraphSettings:
-        """Return the settings of the graph that `fit` builds."""
-        settings = {"metric": self.metric, "weights": self.weights, **(self.graph_options or {})}
-        return GraphSettings.from_dict(settings | {"n_neighbors": self.n_neighbors})
 
     def _proba(self, responses, reached):
         proba = decisions_to_proba(responses, self._model.scale)

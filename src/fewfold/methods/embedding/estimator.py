@@ -103,7 +103,7 @@ class EmbeddedClassifier(SemiSupervisedClassifier):
             options = {name: getattr(self, name) for name in ("C", "gamma", "choose_rows")}
             self.svm_ = FeatureSVC(self.kernel, random_state=self.random_state, **options)
             self.svm_.classes_ = labels.classes
-            self.svm_.fit_codes(Z, labels.rows, labels.codes)
+            self.svm_.learn(Z, labels.rows, labels.codes)
             details = self.svm_.details_
         return self._finish(None, self._proba(Z), details=details)
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from fewfold.exceptions import InputError
-from fewfold.methods.estimators import CLASSES
-from fewfold.methods.invariance import COPIES_PARAMETERS
+from fewfold.methods.estimators import CLASSES, seed_of
 from fewfold.methods.invariance.samples import (
     LearnsFromCopies,
-    checked_pairs,
     copies_of,
     default_transform,
-    seed_of,
 )
 from fewfold.methods.invariance.selection import PENALTIES, WIDTHS, middle
 from fewfold.methods.parameters import positive
 from fewfold.methods.state import Field, Setting
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
 from fewfold.svm.folds import stratified_folds
-from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
+from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.kernels import median_gamma, squared_distances
 from fewfold.transforms.symmetry import ring_symmetry
 
@@ -35,7 +32,7 @@ def rbf(A, B, gamma) -> np.ndarray:
     return np.exp(squared, out=squared).astype(np.float64)
 
 
-class AllVirtualSVC(LearnsFromCopies):
+class AllVirtualSVC(HoldsSVM, LearnsFromCopies):
     """RBF support vector machine (SVM) trained on all transformed copies of the labeled rows.
 
     Parameters
@@ -83,9 +80,8 @@ class AllVirtualSVC(LearnsFromCopies):
 
     _state = (
         CLASSES,
-        Field("support_vectors_", "float", ("n", "sectors", "d")),
-        Field("coefficients", "float", ("n", "p")),
-        Field("intercepts", "float", ("p",)),
+        Field("support_vectors_", "float", ("s", "sectors", "d")),
+        *SVM_STATE,
         Setting("gamma_", positive()),
     )
 
@@ -115,7 +111,6 @@ class AllVirtualSVC(LearnsFromCopies):
         self
         """
         X = self._rows(X, ensure_min_samples=2)
-        self._check(COPIES_PARAMETERS)
         labels = self._read_labels(y, len(X), min_classes=2)
         codes = labels.codes
         transform = default_transform(vars(self)["transform"], self.image_shape)
@@ -137,7 +132,7 @@ class AllVirtualSVC(LearnsFromCopies):
         return self._finish(labels, self._in_blocks(X, self.svm_.proba), details=details)
 
     def _search(self, sectors, codes, gammas, penalties):
-        folds = stratified_folds(codes, seed_of(self.random_state), self.cv)
+        folds = stratified_folds(codes, seed_of(self.random_state) % 2**31, self.cv)
         if folds is None:
             return
         best = np.inf
@@ -161,14 +156,11 @@ class AllVirtualSVC(LearnsFromCopies):
 
     def decision_function(self, X) -> np.ndarray:
         """Return scikit-learn's one-versus-rest scores (or the binary one)."""
-        check_is_fitted(self, "svm_")
         scores = self._in_blocks(self._rows(X, reset=False), self.svm_.scores)
         return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def _decide(self, X):
-        check_is_fitted(self, "svm_")
-        X = self._rows(X, reset=False)
-        return self._in_blocks(X, self.svm_.proba), np.ones(len(X), bool)
+        return self._in_blocks(self._rows(X, reset=False), self.svm_.proba)
 
     def _in_blocks(self, X, function):
         n_support, n_sectors, d = self.support_vectors_.shape
@@ -180,24 +172,6 @@ class AllVirtualSVC(LearnsFromCopies):
             values = rbf(block, support, self.gamma_)
             parts.append(function(values.reshape(len(block), n_support, n_sectors).sum(axis=2)))
         return np.concatenate(parts)
-
-    def _pack(self) -> dict:
-        check_is_fitted(self, "svm_")
-        return {
-            "classes_": self.classes_,
-            "support_vectors_": self.support_vectors_,
-            "coefficients": self.svm_.coefficients,
-            "intercepts": self.svm_.intercepts,
-            "gamma_": self.gamma_,
-        }
-
-    def _unpack(self, values: dict) -> None:
-        coefficients, intercepts = values.pop("coefficients"), values.pop("intercepts")
-        super()._unpack(values)
-        pairs = checked_pairs(type(self).__name__, self.classes_, intercepts)
-        codes, support = np.arange(len(self.classes_)), np.arange(len(coefficients))
-        self.svm_ = KernelSVM(codes, support, coefficients, intercepts, pairs)
-        self.n_features_in_ = self.support_vectors_.shape[2]
 
 
 class VirtualSupportVectorSVC(AllVirtualSVC):

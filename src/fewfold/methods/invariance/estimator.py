@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from fewfold.exceptions import InputError
-from fewfold.methods.estimators import CLASSES
+from fewfold.methods.estimators import CLASSES, seed_of
 from fewfold.methods.invariance import INVARIANT_PARAMETERS
 from fewfold.methods.invariance.copies_kernel import Later, stored_solvers
 from fewfold.methods.invariance.deformed import BaseKernel, Expansion
@@ -20,11 +19,9 @@ from fewfold.methods.invariance.graphs import (
 )
 from fewfold.methods.invariance.samples import (
     LearnsFromCopies,
-    checked_pairs,
     class_pairs,
     copies_of,
     default_transform,
-    seed_of,
 )
 from fewfold.methods.invariance.selection import (
     STRENGTHS,
@@ -185,9 +182,8 @@ class InvariantSVC(LearnsFromCopies):
         self
         """
         X = self._rows(X, ensure_min_samples=2)
-        self._check(INVARIANT_PARAMETERS)
         labels = self._read_labels(y, len(X), min_classes=2)
-        seed = seed_of(self.random_state)
+        seed = seed_of(self.random_state) % 2**31
         strengths = self._data_strengths(graph)
         stored = None
         if graph is None and strengths == [0.0]:
@@ -259,16 +255,11 @@ class InvariantSVC(LearnsFromCopies):
     def _decide(self, X, extension=None, kernel=None):
         # The shares of votes are not calibrated. New rows are no nodes: they see the graph
         # through the base kernel only, so their weights over its rows are not used.
-        check_is_fitted(self, "expansion_")
         if kernel is not None and getattr(self, "_stored", None) is not None:
             solver, weights = self._stored
             K = solver.matrix(self.choice_.deformation)[:, kernel.n :]
-            shares = self._votes(K.T.astype(np.float64) @ weights + self.intercepts_)
-            return shares, np.ones(len(shares), bool)
+            return self._votes(K.T.astype(np.float64) @ weights + self.intercepts_)
         X = self._rows(X, reset=False)
-        return self._shares(X), np.ones(len(X), bool)
-
-    def _shares(self, X):
         return self._votes(self.expansion_(X) + self.intercepts_)
 
     def _votes(self, decisions):
@@ -276,7 +267,6 @@ class InvariantSVC(LearnsFromCopies):
         return decisions_to_proba(decisions, _VOTE_SCALE, pairs=pairs, coupling="mean")
 
     def _pack(self) -> dict:
-        check_is_fitted(self, "expansion_")
         kernel = self.expansion_.kernel
         if callable(kernel.kind):
             raise InputError(
@@ -294,10 +284,13 @@ class InvariantSVC(LearnsFromCopies):
 
     def _unpack(self, values: dict) -> None:
         self.classes_, self.intercepts_ = values["classes_"], values["intercepts_"]
-        checked_pairs(type(self).__name__, self.classes_, self.intercepts_)
+        if len(class_pairs(len(self.classes_))) != len(self.intercepts_) or len(self.classes_) < 2:
+            raise InputError(
+                f"InvariantSVC: {len(self.classes_)} classes and {len(self.intercepts_)} "
+                "intercepts. Allowed: 2 classes or more, one intercept for each pair of them."
+            )
         kernel = BaseKernel(values["kernel"], values["gamma"])
         self.expansion_ = Expansion(values["anchors"], values["weights"], kernel)
-        self.n_features_in_ = values["anchors"].shape[1]
 
     def nodes_of(self, X, rows) -> Nodes:
         """Return the copies of labeled rows and their graphs, without a data graph."""

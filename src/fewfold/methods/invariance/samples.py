@@ -6,11 +6,9 @@ from itertools import combinations
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.methods.estimators import SemiSupervisedClassifier
-from fewfold.methods.parameters import check_parameters
 from fewfold.transforms import get_transform, virtual_samples
 from fewfold.transforms.naming import transform_or_default
 
@@ -42,15 +40,6 @@ def copies_of(X, rows, image_shape, transform, copies=None) -> np.ndarray:
             f"{transform.name!r} need {wanted}. Leave copies out, or make them of these rows."
         )
     return made
-
-
-def seed_of(random_state) -> int:
-    """Return a whole number below 2^31 from what scikit-learn takes as ``random_state``."""
-    from sklearn.utils import check_random_state
-
-    if isinstance(random_state, int | np.integer):
-        return int(random_state) % 2**31
-    return int(check_random_state(random_state).randint(2**31))
 
 
 class HiddenParameter:
@@ -87,22 +76,9 @@ class LearnsFromCopies(SemiSupervisedClassifier):
         """
         return {name: vars(self)[name] for name in self._get_param_names()}
 
-    def _check(self, parameters) -> None:
-        """Refuse values that the declared parameters do not allow."""
-        given, own = {}, self.get_params()
-        for parameter in parameters:
-            value = own[parameter.keyword]
-            left_open = value is None and parameter.default is None
-            # A function (as kernel) cannot be named in a config, where the declaration holds;
-            # the transform is checked where it is looked up.
-            if not left_open and not callable(value) and parameter.name != "transform":
-                given[parameter.keyword] = value
-        check_parameters(type(self).__name__, parameters, given)
-
     def _rows(self, X, **checks) -> np.ndarray:
         """Return checked rows, dense: transforms and kernels work on every value."""
-        dtypes = (np.float64, np.float32)
-        X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, **checks)
+        X = super()._rows(X, **checks)
         return X.toarray() if sparse.issparse(X) else X
 
 
@@ -115,14 +91,3 @@ def class_pairs(n_classes: int) -> np.ndarray:
     [[0, 1], [0, 2], [1, 2]]
     """
     return np.array(list(combinations(range(n_classes), 2)))
-
-
-def checked_pairs(owner: str, classes, intercepts) -> np.ndarray:
-    """Return the pairs of classes; refuse a file with another number of intercepts."""
-    pairs = class_pairs(len(classes))
-    if len(classes) < 2 or len(pairs) != len(intercepts):
-        raise InputError(
-            f"{owner}: {len(classes)} classes and {len(intercepts)} intercepts. Allowed: 2 classes "
-            "or more, and one intercept for each pair of them."
-        )
-    return pairs

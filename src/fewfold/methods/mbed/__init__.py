@@ -11,8 +11,8 @@ NEIGHBORHOOD_PARAMETERS = (
         one_of("auto", "global", "local", "diffused", "sparse"),
         "rule of the neighborhoods",
     ),
-    Parameter("perplexity", positive(), "effective number of neighbors", 5.0),
-    Parameter("walk", number(0, below=1), "share of the walk that continues", 0.97),
+    Parameter("perplexity", number(1), "effective number of neighbors", 5.0),
+    Parameter("walk", number(above=0, below=1), "share of the walk that continues", 0.97),
     Parameter("max_exact", count(), "rows up to which the gradient is exact", 5000),
     Parameter("n_neighbors", integer(1, 10000), "of the sampled gradient", 30),
 )
@@ -22,7 +22,6 @@ RECORDS = (
         name="sne",
         target="fewfold.methods.mbed.stage:fit_manifold",
         needs=Needs(graph="may"),
-        cost_like="atlas",
         parameters=NEIGHBORHOOD_PARAMETERS,
     ),
     Method(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from fewfold.exceptions import InputError
 from fewfold.graph.build import extend_graph
@@ -21,7 +23,7 @@ from fewfold.methods.mbed.annealing import Path, Problem, anneal
 from fewfold.methods.mbed.cost import log_memberships
 from fewfold.methods.mbed.gradient import DenseSNE, workers
 from fewfold.methods.mbed.neighborhoods import SparseNeighborhoods
-from fewfold.methods.mbed.options import check_options, check_prior, option
+from fewfold.methods.mbed.options import check_prior, check_sizes, option
 from fewfold.methods.mbed.placement import Placement, normalisers, place
 from fewfold.methods.mbed.rule_state import RULE_STATE, rule_from_state, rule_state
 from fewfold.methods.mbed.sampled import SampledSNE
@@ -39,6 +41,7 @@ from fewfold.methods.parameters import boolean, one_of, positive
 from fewfold.methods.state import Field, Setting
 
 
+@dataclass(eq=False, repr=False)
 class MbedClassifier(SemiSupervisedClassifier):
     """Large-margin embedding: class boundaries are fixed and the data move ([mbed]).
 
@@ -132,51 +135,30 @@ class MbedClassifier(SemiSupervisedClassifier):
         Setting("on_graph_", boolean()),
     )
 
-    def __init__(
-        self,
-        n_classes=None,
-        *,
-        variant="default",
-        similarity=None,
-        start=None,
-        metric="euclidean",
-        n_dims=None,
-        perplexity=5.0,
-        walk=0.97,
-        prior=None,
-        boundary_weight=1.0,
-        n_annealing=20,
-        n_steps=500,
-        n_init=1,
-        max_exact=5000,
-        n_neighbors=30,
-        n_samples=2000,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.n_classes = n_classes
-        self.variant = variant
-        self.similarity = similarity
-        self.start = start
-        self.metric = metric
-        self.n_dims = n_dims
-        self.perplexity = perplexity
-        self.walk = walk
-        self.prior = prior
-        self.boundary_weight = boundary_weight
-        self.n_annealing = n_annealing
-        self.n_steps = n_steps
-        self.n_init = n_init
-        self.max_exact = max_exact
-        self.n_neighbors = n_neighbors
-        self.n_samples = n_samples
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_classes: int | None = None
+    _: KW_ONLY
+    variant: str = "default"
+    similarity: str | None = None
+    start: str | None = None
+    metric: str = "euclidean"
+    n_dims: int | None = None
+    perplexity: float = 5.0
+    walk: float = 0.97
+    prior: tuple | None = None
+    boundary_weight: float = 1.0
+    n_annealing: int = 20
+    n_steps: int = 500
+    n_init: int = 1
+    max_exact: int = 5000
+    n_neighbors: int = 30
+    n_samples: int = 2000
+    n_jobs: int | None = None
+    random_state: int | None = None
+    _dtype = np.float64
 
     def __sklearn_tags__(self):
         """Say what input is accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
@@ -205,7 +187,8 @@ class MbedClassifier(SemiSupervisedClassifier):
         """
         X = self._read_rows(X, graph)
         self.classes_, labeled, targets = read_targets(y, label_proba, X.shape[0], self.n_classes)
-        check_options(self, X.shape[0], len(self.classes_))
+        self._check_parameters()
+        check_sizes(self, X.shape[0], len(self.classes_))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         K = len(self.classes_)
         d = self.n_dims or max(2, K)
@@ -316,8 +299,7 @@ class MbedClassifier(SemiSupervisedClassifier):
             return place(step, S, [mean, nearest], pool)
 
     def _decide(self, X, extension=None):
-        Y = self.place(X, extension)
-        return np.exp(log_memberships(Y, self.directions_, self.lambda_)), np.ones(len(Y), bool)
+        return np.exp(log_memberships(self.place(X, extension), self.directions_, self.lambda_))
 
     def _pack(self) -> dict:
         special = pack_graph(self.graph_) | rule_state(self.neighborhoods_)
@@ -330,8 +312,8 @@ class MbedClassifier(SemiSupervisedClassifier):
         self.neighborhoods_ = rule_from_state(values)
         super()._unpack(values)
         self.metric = self.metric_ if self.graph_ is None else "euclidean"
-        known = self.X_fit_ is not None
-        self.n_features_in_ = self.X_fit_.shape[1] if known else len(self.embedding_)
+        if self.X_fit_ is None:
+            self.n_features_in_ = len(self.embedding_)
 
     def _between(self, X):
         if self.on_graph_ and not sparse.issparse(X):
@@ -346,7 +328,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     # ------------------------------------------------------------ checks
 
     def _check_rows(self, X, reset):
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        X = self._rows(X, reset=reset)
         if self.metric != "precomputed":
             return X
         if reset and X.shape[0] != X.shape[1]:

@@ -10,8 +10,6 @@ VARIANTS = {
     "default": {"similarity": "auto", "start": "labels"},
     "published": {"similarity": "global", "start": "random"},
 }
-SIMILARITIES = ("auto", "global", "local", "diffused", "sparse")
-STARTS = ("random", "spectral", "labels")
 
 
 def option(variant: str, name: str, chosen: str | None) -> str:
@@ -25,24 +23,19 @@ def option(variant: str, name: str, chosen: str | None) -> str:
     return VARIANTS[variant][name] if chosen is None else chosen
 
 
-def check_options(model, n: int, n_classes: int) -> None:
-    """Refuse what cannot be embedded, for n rows of ``n_classes`` classes."""
-    for name, value, allowed in (
-        ("variant", model.variant, tuple(VARIANTS)),
-        ("similarity", model.similarity, (None, *SIMILARITIES)),
-        ("start", model.start, (None, *STARTS)),
-    ):
-        if value not in allowed:
-            names = ", ".join(str(a) for a in allowed if a is not None)
-            raise InputError(f"{name}={value!r} is unknown. Choose one of {names}.")
-    if not 0 < model.walk < 1:
-        raise InputError(f"walk={model.walk} must lie between 0 and 1. Try 0.97.")
-    if model.perplexity < 1:
-        raise InputError(f"perplexity={model.perplexity} must be at least 1. Try 5.")
-    if model.n_annealing < 2 or model.n_steps < 10 + model.n_annealing or model.n_init < 1:
+def check_sizes(model, n: int, n_classes: int) -> None:
+    """Refuse options that do not fit each other or the data.
+
+    Parameters
+    ----------
+    model : MbedClassifier
+    n, n_classes : int
+        Number of rows and classes.
+    """
+    if model.n_steps < 10 + model.n_annealing:
         raise InputError(
-            f"n_annealing={model.n_annealing}, n_steps={model.n_steps}, n_init={model.n_init}: "
-            "at least 2 annealing steps, 10 + n_annealing gradient steps and 1 run are needed."
+            f"n_annealing={model.n_annealing}, n_steps={model.n_steps}: at least 10 + n_annealing "
+            "gradient steps are needed."
         )
     if model.n_dims is not None and model.n_dims < max(1, n_classes - 1):
         raise InputError(

@@ -16,7 +16,7 @@ _AUTO = one_of("auto")
 
 # What the shape of the data depends on, and what a partition of it does.
 SHAPE_PARAMETERS = (
-    Parameter("n_neighbors", count() | _AUTO, "rows of a local covariance", "auto"),
+    Parameter("n_neighbors", integer(2) | _AUTO, "rows of a local covariance", "auto"),
     Parameter("degree", count() | _AUTO, "neighbors in the graph", "auto"),
     Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),
     Parameter("cell_ridge", positive() | _AUTO, "ridge of the decision sets' Gaussians", "auto"),
@@ -26,8 +26,8 @@ SHAPE_PARAMETERS = (
 )
 PARTITION_PARAMETERS = (
     Parameter("n_parts", count() | _AUTO, "decision sets", "auto"),
-    Parameter("min_labelled", count() | _AUTO, "least labeled rows of a part", "auto"),
-    Parameter("min_unlabelled", count() | _AUTO, "least unlabeled rows", "auto"),
+    Parameter("min_labelled", integer(0) | _AUTO, "least labeled rows of a part", "auto"),
+    Parameter("min_unlabelled", integer(0) | _AUTO, "least unlabeled rows", "auto"),
     Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
     Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
     Parameter("unit_weights", boolean(), "all weights 1 instead of Hellinger's", False),
@@ -59,7 +59,6 @@ RECORDS = (
         encoder="fewfold.methods.multimanifold.stage:encode_draws",
         encoder_options=tuple(p.name for p in PARTITION_PARAMETERS),
         encoder_reads=("splits", "graph"),
-        cost_like="atlas",
         parameters=(*PARTITION_PARAMETERS, *SHAPE_PARAMETERS),
     ),
     Method(

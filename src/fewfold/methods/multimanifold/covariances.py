@@ -69,10 +69,6 @@ def fit_projection(X, n_components: int | str | None = "auto") -> Projection:
     """
     d = X.shape[1]
     wanted = DEFAULT_COMPONENTS if n_components == "auto" else n_components
-    if wanted is not None and (isinstance(wanted, str) or wanted < 1):
-        raise InputError(
-            f"n_components={n_components!r} is not allowed. Give 'auto', None or an integer >= 1."
-        )
     wanted = d if wanted is None else min(wanted, d)
     if sparse.issparse(X):
         if wanted < min(X.shape):

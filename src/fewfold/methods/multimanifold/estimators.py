@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewfold.exceptions import InputError
-from fewfold.labels import read_values
-from fewfold.methods.estimators import CLASSES, SemiSupervisedClassifier
-from fewfold.methods.multimanifold import MODES
+from fewfold.methods.estimators import (
+    CLASSES,
+    SemiSupervisedClassifier,
+    SemiSupervisedRegressor,
+    seed_of,
+)
 from fewfold.methods.multimanifold.decision import (
     CELLS,
     decision_sets,
@@ -27,7 +28,7 @@ from fewfold.methods.multimanifold.learners import (
     make_learner,
     predict_parts,
     restore_learners,
-    stored_learner,
+    store_learners,
 )
 from fewfold.methods.multimanifold.named_graph import resolve_graph
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition
@@ -40,7 +41,7 @@ from fewfold.methods.multimanifold.partition_state import (
 from fewfold.methods.multimanifold.shape import shape_from_arrays
 from fewfold.methods.multimanifold.stage import draw_key, stored_new_parts, stored_partition
 from fewfold.methods.parameters import count, list_of, one_of
-from fewfold.methods.state import Field, PlainState, Setting
+from fewfold.methods.state import Field, Setting
 
 _STATE = (
     Field("X_fit_", "float", ("n", "d"), may_be_sparse=True, optional=True),
@@ -52,58 +53,23 @@ _STATE = (
 )
 
 
-class _MultiManifold(PlainState):
+@dataclass(eq=False, repr=False)
+class _MultiManifold(PartitionSettings):
     """What the two estimators share: partition, learners, decision sets."""
 
-    def __init__(
-        self,
-        base_estimator="auto",
-        *,
-        mode="ssl",
-        n_parts="auto",
-        min_labelled="auto",
-        min_unlabelled="auto",
-        n_neighbors="auto",
-        degree="auto",
-        sigma="auto",
-        ridge="auto",
-        cell_ridge="auto",
-        n_components="auto",
-        n_refits=15,
-        n_covers=3,
-        n_restarts=10,
-        cells="gaussian",
-        unit_weights=False,
-        data_graph=None,
-        random_state=0,
-    ):
-        self.base_estimator = base_estimator
-        self.mode = mode
-        self.n_parts = n_parts
-        self.min_labelled = min_labelled
-        self.min_unlabelled = min_unlabelled
-        self.n_neighbors = n_neighbors
-        self.degree = degree
-        self.sigma = sigma
-        self.ridge = ridge
-        self.cell_ridge = cell_ridge
-        self.n_components = n_components
-        self.n_refits = n_refits
-        self.n_covers = n_covers
-        self.n_restarts = n_restarts
-        self.cells = cells
-        self.unit_weights = unit_weights
-        self.data_graph = data_graph
-        self.random_state = random_state
+    base_estimator: object = "auto"
+    _: KW_ONLY
+    mode: str = "ssl"
+    cells: str = "gaussian"
+    data_graph: object = None
+    random_state: int = 0
+    _dtype = np.float64
 
     def _learn(self, X, y, labelled, graph, manifold, groups) -> np.ndarray:
         """Cut all rows into parts and learn in each; return the part of each row."""
-        for name, allowed in (("mode", MODES), ("cells", CELLS)):
-            if (value := getattr(self, name)) not in allowed:
-                raise InputError(
-                    f"{name}={value!r} is unknown. Choose one of {', '.join(allowed)}."
-                )
-        seed = _seed(self.random_state)
+        seed = self.random_state
+        if seed is None or isinstance(seed, np.random.RandomState):
+            seed = seed_of(seed)
         self.partition_ = self.X_fit_ = self.groups_ = None
         self.draw_ = draw_key(labelled)
         details, rows = {}, np.flatnonzero(labelled)
@@ -137,11 +103,10 @@ class _MultiManifold(PlainState):
             if stored := stored_partition(manifold, labelled, self.cells):
                 return stored
             shape = shape_from_arrays(manifold.arrays, *X.shape)
-        settings = {f.name: getattr(self, f.name) for f in fields(PartitionSettings)}
         found = partition(
             X,
             labelled,
-            PartitionSettings(**settings),
+            self,
             shape=shape,
             graph=resolve_graph(self.data_graph if graph is None else graph, X),
             random_state=seed,
@@ -178,10 +143,6 @@ class _MultiManifold(PlainState):
         # A set without any row has no learner of its own either.
         return np.minimum(np.asarray(groups, np.int64), self.n_parts_ - 1)
 
-    def _checked(self, X):
-        check_is_fitted(self, "learners_")
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
     def decision_sets(self, X) -> np.ndarray:
         """Tell the decision set of each row.
 
@@ -193,7 +154,7 @@ class _MultiManifold(PlainState):
         -------
         part : ndarray of shape (n_queries,), int64
         """
-        return self._parts(self._checked(X))
+        return self._parts(self._rows(X, reset=False))
 
     def _pack(self) -> dict:
         check_is_fitted(self, "learners_")
@@ -201,35 +162,21 @@ class _MultiManifold(PlainState):
         values |= {"cells": self.cells, **partition_state(self.partition_)}
         if hasattr(self, "classes_"):
             values["classes_"] = self.classes_
-        stored = [stored_learner(learner) for learner in self.learners_]
-        values["learners"] = [kind for kind, _ in stored]
-        for p, (_, state) in enumerate(stored):
-            values |= {f"part{p}_{name}": value for name, value in state.items()}
-        return values
+        return values | store_learners(self.learners_, self._task)
 
     @classmethod
     def _declare(cls, notes: dict) -> tuple:
-        return (*cls._state, *learner_state(notes.get("learners")))
+        return (*cls._state, *learner_state(notes.get("learners"), cls._task))
 
     def _unpack(self, values: dict) -> None:
         kinds = values.pop("learners")
-        self.learners_ = restore_learners(kinds, values, len(values.get("classes_", ())))
+        n_classes = len(values.get("classes_", ()))
+        self.learners_ = restore_learners(kinds, self._task, values, n_classes)
         self.n_parts_ = len(kinds)
         self.partition_ = partition_from_state(values, self.n_parts_)
         super()._unpack(values)
         if self.groups_ is not None:
             check_parts(type(self).__name__, self.groups_, self.n_parts_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _seed(random_state):
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    return random_state
 
 
 def _description(found):
@@ -336,7 +283,7 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = self._rows(X)
         labels = self._read_labels(y, X.shape[0])
         codes = np.full(X.shape[0], -1)
         codes[labels.rows] = labels.codes
@@ -354,11 +301,11 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
 
     def _decide(self, X, groups=None, points=None):
         # Classes absent from a part get 0 there; calibrated only as far as the learners are.
-        X = self._checked(X)
-        return self._shares(X, self._parts(X, groups, points)), np.ones(X.shape[0], bool)
+        X = self._rows(X, reset=False)
+        return self._shares(X, self._parts(X, groups, points))
 
 
-class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
+class MultiManifoldRegressor(_MultiManifold, SemiSupervisedRegressor):
     """Regression on several crossing manifolds, one supervised learner per manifold.
 
     Parameters and attributes are those of :class:`MultiManifoldClassifier`, with NaN marking the
@@ -393,30 +340,12 @@ class MultiManifoldRegressor(_MultiManifold, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        y = read_values(y, X.shape[0], name=type(self).__name__)
+        X = self._rows(X)
+        y = self._read_values(y, X.shape[0])
         parts = self._learn(X, y, ~np.isnan(y), graph, manifold, groups)
-        self.transduction_ = np.where(np.isnan(y), predict_parts(self.learners_, X, parts), y)
-        return self
+        values = np.where(np.isnan(y), predict_parts(self.learners_, X, parts), y)
+        return self._finish(values, self.details_)
 
-    def predict(self, X, groups=None, points=None) -> np.ndarray:
-        """Predict each row by the learner of its decision set.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_queries, n_features)
-        groups : int array of shape (n_queries,), optional
-            The true sets, of mode "clairvoyant".
-        points : dict, optional
-            What the workflow computed for these rows already.
-
-        Returns
-        -------
-        values : ndarray of shape (n_queries,)
-        """
-        X = self._checked(X)
+    def _decide(self, X, groups=None, points=None):
+        X = self._rows(X, reset=False)
         return predict_parts(self.learners_, X, self._parts(X, groups, points))
-
-    def answer(self, X, groups=None, points=None) -> tuple[np.ndarray, None]:
-        """Return the values of new rows, and None for their probabilities."""
-        return self.predict(X, groups, points), None

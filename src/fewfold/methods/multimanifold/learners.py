@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from sklearn.base import clone
 
 from fewfold.exceptions import InputError
 from fewfold.labels import class_columns
-from fewfold.methods.parameters import positive
-from fewfold.methods.state import Field, Setting
-from fewfold.svm.kernel_svm import KernelSVM
+from fewfold.methods.base import load
+from fewfold.methods.state import nested, take_nested
 from fewfold.svm.probability import decisions_to_proba
 
 LEARNERS = {
     "classification": ("svm", "logistic", "nearest"),
     "regression": ("kernel", "ridge", "nearest"),
 }
-_ROWS = Field("rows", "float", ("s", "d"), may_be_sparse=True)
-_CLASSES = Field("classes", "int", ("c",), low=0)
-# What each kind of learner is stored as.
-_STATES = {
-    "constant": (Field("value", "float", (1,)),),
-    "svm": (
-        _ROWS,
-        _CLASSES,
-        Field("coefficients", "float", ("s", "p")),
-        Field("intercepts", "float", ("p",)),
-        Field("pairs", "int", ("p", 2), low=-1),
-        Setting("gamma", positive()),
-    ),
-    "kernel": (_ROWS, Field("values", "float", ("s",)), Setting("bandwidth", positive())),
-    "logistic": (
-        _CLASSES,
-        Field("weights", "float", ("o", "d")),
-        Field("intercepts", "float", ("o",)),
-    ),
-    "ridge": (Field("weights", "float", ("d",)), Field("intercepts", "float", (1,))),
-    "nearest": (_ROWS, Field("values", "float", ("s",))),
+_LEARNERS = "fewfold.methods.multimanifold.part_learners:"
+# The class of each learner, imported when it is used.
+_TARGETS = {
+    "constant": _LEARNERS + "Constant",
+    "svm": "fewfold.methods.multimanifold.tuned_svm:TunedSVC",
+    "kernel": "fewfold.methods.baselines.kernel_regression:KernelRegressor",
+    "logistic": _LEARNERS + "Logistic",
+    "ridge": _LEARNERS + "Ridge",
+    "nearest": _LEARNERS + "Nearest",
 }
-KINDS = tuple(_STATES)
+KINDS = tuple(_TARGETS)
+
+
+def learner_class(kind: str, task: str) -> type:
+    """Return the class of a learner of `KINDS`."""
+    ending = {"classification": "Classifier", "regression": "Regressor"}[task]
+    return load(_TARGETS[kind] + (ending if kind == "nearest" else ""))
 
 
 @dataclass(frozen=True)
@@ -69,17 +62,6 @@ class PartReport:
         return asdict(self)
 
 
-class Constant:
-    """Predicts one value everywhere: a part with a single class or a single label."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def predict(self, X) -> np.ndarray:
-        """Return the value once per row."""
-        return np.full(X.shape[0], self.value)
-
-
 def fit_one(base, X, y, *, is_classifier: bool):
     """Train a copy of ``base`` on the labels of a part.
 
@@ -103,7 +85,7 @@ def fit_one(base, X, y, *, is_classifier: bool):
     'constant'
     """
     if len(y) == 1 or (is_classifier and (y == y[0]).all()):
-        return Constant(y[0]), "constant"
+        return load(_TARGETS["constant"])(y[0]), "constant"
     return clone(base).fit(X, y), "fitted"
 
 
@@ -222,138 +204,61 @@ def make_learner(base, task: str, seed: int):
         raise InputError(
             f"base={name!r} is not a learner for {task}. Choose one of auto, {', '.join(allowed)}."
         )
-    if name == "svm":
-        from fewfold.methods.multimanifold.tuned_svm import TunedSVC
-
-        return TunedSVC(random_state=seed)
-    if name == "kernel":
-        from fewfold.methods.baselines.kernel_regression import KernelRegressor
-
-        return KernelRegressor(random_state=seed)
-    if name == "nearest":
-        from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-
-        kind = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
-        return kind(n_neighbors=1)
-    from sklearn.linear_model import LogisticRegression, RidgeCV
-
-    return LogisticRegression(max_iter=1000) if name == "logistic" else RidgeCV()
+    learner = learner_class(name, task)()
+    takes_seed = "random_state" in learner.get_params()
+    return learner.set_params(random_state=seed) if takes_seed else learner
 
 
-def stored_learner(learner) -> tuple[str, dict]:
-    """Return the kind of a fitted learner and its state as plain values.
+def store_learners(learners, task: str) -> dict:
+    """Return the kinds of the learners of all parts as ``learners``, and the state of each.
 
     Raises
     ------
     InputError
-        For an estimator of the user's own: a file holds no code.
+        For one that is not of a kind of ours: a file holds no code.
     """
-    kind = type(learner).__name__
-    if kind == "Constant":
-        return "constant", {"value": np.array([learner.value], np.float64)}
-    if kind == "TunedSVC":
-        svm = learner.svm_
-        return "svm", {
-            "rows": learner.support_vectors_,
-            "classes": learner.classes_,
-            "coefficients": svm.coefficients,
-            "intercepts": svm.intercepts,
-            "pairs": svm.pairs,
-            "gamma": learner.gamma_,
-        }
-    if kind == "KernelRegressor":
-        values = {"rows": learner.X_fit_, "values": learner.y_fit_}
-        return "kernel", values | {"bandwidth": learner.bandwidth_}
-    if kind in ("KNeighborsClassifier", "KNeighborsRegressor") and learner.n_neighbors == 1:
-        values = getattr(learner, "classes_", None)
-        values = learner._y if values is None else values[learner._y]
-        return "nearest", {"rows": learner._fit_X, "values": np.asarray(values, np.float64)}
-    if kind == "LogisticRegression":
-        return "logistic", {
-            "classes": learner.classes_,
-            "weights": learner.coef_,
-            "intercepts": learner.intercept_,
-        }
-    if kind == "RidgeCV":
-        intercept = np.atleast_1d(np.float64(learner.intercept_))
-        return "ridge", {"weights": learner.coef_, "intercepts": intercept}
-    raise InputError(
-        f"MultiManifold with {kind} in its parts cannot be stored: a file holds no code. Choose "
-        f"one of {', '.join(k for k in KINDS if k != 'constant')}."
-    )
+    values = {"learners": []}
+    for p, learner in enumerate(learners):
+        allowed = ("constant", *LEARNERS[task])
+        kind = next((k for k in allowed if type(learner) is learner_class(k, task)), None)
+        if kind is None:
+            raise InputError(
+                f"MultiManifold with {type(learner).__name__} in its parts cannot be stored: a "
+                f"file holds no code. Choose one of {', '.join(LEARNERS[task])}."
+            )
+        values["learners"].append(kind)
+        values |= {f"part{p}_{name}": value for name, value in learner._pack().items()}
+    return values
 
 
-def learner_state(kinds) -> list:
-    """Declare the state of the learners of all parts, of the kinds that a state names."""
-    if not isinstance(kinds, list | tuple) or any(kind not in _STATES for kind in kinds):
+def learner_state(kinds, task: str) -> list:
+    """Return the declaration of what `store_learners` gives for learners of these kinds."""
+    if not isinstance(kinds, list | tuple) or any(kind not in KINDS for kind in kinds):
         return []  # what is wrong is said when the kinds themselves are checked
-    return [
-        replace(field, name=f"part{p}_{field.name}", **_own_sizes(field, p))
-        for p, kind in enumerate(kinds)
-        for field in _STATES[kind]
-    ]
-
-
-def _own_sizes(field, p):
-    """Sizes of a part's arrays are its own, but for the number of features."""
-    if isinstance(field, Setting):
-        return {}
-    sizes = (s if s == "d" or isinstance(s, int) else f"part{p}_{s}" for s in field.shape)
-    return {"shape": tuple(sizes)}
-
-
-def restore_learners(kinds: list, values: dict, n_classes: int) -> list:
-    """Take the states of all parts out of checked values and return the learners.
-
-    Parameters
-    ----------
-    kinds : list of str
-    values : dict
-        What `learner_state` declared, already checked; its names are taken out.
-    n_classes : int
-        0 for regression.
-    """
     found = []
     for p, kind in enumerate(kinds):
-        state = {f.name: values.pop(f"part{p}_{f.name}") for f in _STATES[kind]}
-        classes = state.get("classes")
-        if classes is None and n_classes and kind in ("constant", "nearest"):
-            classes = np.asarray(state["value" if kind == "constant" else "values"])
-        if classes is not None and (len(classes) == 0 or max(classes) >= n_classes):
-            raise InputError(f"The learner of part {p} names classes that the model has not got.")
-        found.append(_restored(kind, state, n_classes))
+        found += nested(f"part{p}_", learner_class(kind, task)._state, shared=("d",))
     return found
 
 
-def _restored(kind, state, n_classes):
-    if kind == "constant":
-        value = state["value"][0]
-        return Constant(int(value) if n_classes else value)
-    task = "classification" if n_classes else "regression"
-    if kind not in LEARNERS[task]:
-        raise InputError(f"A learner of kind {kind!r} is not one for {task}.")
-    learner = make_learner(kind, task, 0)
-    if kind == "nearest":
-        values = state["values"].astype(np.int64) if n_classes else state["values"]
-        return learner.fit(state["rows"], values)
-    if kind == "kernel":
-        learner.X_fit_, learner.y_fit_ = state["rows"], state["values"]
-        learner.bandwidth_, learner.n_features_in_ = state["bandwidth"], state["rows"].shape[1]
-        return learner
-    if kind == "svm":
-        learner.support_vectors_, learner.gamma_ = state["rows"], state["gamma"]
-        pairs, n_own = state["pairs"], len(state["classes"])
-        if not len(pairs) or pairs.max() >= n_own:
-            raise InputError("An SVM's pairs name classes that it does not have.")
-        support = np.arange(state["rows"].shape[0])
-        learner.svm_ = KernelSVM(
-            np.arange(n_own), support, state["coefficients"], state["intercepts"], pairs
-        )
-    else:
-        learner.coef_, learner.intercept_ = state["weights"], state["intercepts"]
-        if kind == "ridge":
-            learner.intercept_ = float(state["intercepts"][0])
-    if "classes" in state:
-        learner.classes_ = state["classes"]
-    learner.n_features_in_ = state["weights" if "weights" in state else "rows"].shape[-1]
-    return learner
+def restore_learners(kinds: list, task: str, values: dict, n_classes: int) -> list:
+    """Take the states of learners out of ``values`` and return the learners.
+
+    Raises
+    ------
+    InputError
+        Where a learner is one for another task, or answers classes that the model does not have.
+    """
+    found = []
+    for p, kind in enumerate(kinds):
+        state = take_nested(f"part{p}_", values)
+        if kind not in ("constant", *LEARNERS[task]):
+            raise InputError(f"A learner of kind {kind!r} is not one for {task}.")
+        learner = learner_class(kind, task).from_arrays(state, state)
+        named = getattr(learner, "classes_", getattr(learner, "value", None))
+        if task == "classification" and not (
+            len(named) and 0 <= min(named) <= max(named) < n_classes
+        ):
+            raise InputError(f"The learner of part {p} names classes that the model has not got.")
+        found.append(learner)
+    return found

@@ -30,7 +30,7 @@ from fewfold.methods.multimanifold.rules import (
     default_degree,
     resolve_bounds,
 )
-from fewfold.methods.multimanifold.shape import Shape, check_settings, fit_shape
+from fewfold.methods.multimanifold.shape import Shape, fit_shape
 
 # Bandwidths of the weights: the paper's, and a sharper one for when the covers disagree.
 SIGMAS = (0.2, 0.15)
@@ -155,7 +155,7 @@ def partition(
     clock = _Clock()
     settings = settings or PartitionSettings()
     labelled = _checked_mask(X, labelled)
-    check_settings(settings)
+    settings.check()
     shape = fit_shape(X, settings, clock) if shape is None else shape
     Z = shape.projection.apply(X)
     drafts = [_Draft(Z, labelled, cover, shape, settings, graph) for cover in shape.covers]

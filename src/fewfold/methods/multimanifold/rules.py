@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fewfold.exceptions import InputError
+from fewfold.methods.multimanifold import PARTITION_PARAMETERS, SHAPE_PARAMETERS
+from fewfold.methods.parameters import check_parameters
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PartitionSettings:
     """Settings of `partition.partition`; "auto" follows the paper's rules.
 
@@ -53,6 +55,12 @@ class PartitionSettings:
     n_covers: int = 3
     n_restarts: int = 10
     unit_weights: bool = False
+
+    def check(self) -> None:
+        """Refuse values that the record of the manifold does not allow."""
+        declared = (*PARTITION_PARAMETERS, *SHAPE_PARAMETERS)
+        own = {p.name: getattr(self, p.name) for p in declared if hasattr(self, p.name)}
+        check_parameters("The partition", declared, own)
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,7 @@ def resolve_bounds(
     >>> resolve_bounds(20, 1500)
     Bounds(n_parts=2, min_labelled=2, min_unlabelled=208, notes=())
     """
-    k = default_parts(n_labelled) if n_parts == "auto" else _whole("n_parts", n_parts, 1)
+    k = default_parts(n_labelled) if n_parts == "auto" else int(n_parts)
     notes = []
     limits = []
     for name, value, available in (
@@ -164,7 +172,7 @@ def resolve_bounds(
                     f"{name} lowered from {rule} to {limit}: {available} points, {k} parts"
                 )
         else:
-            limit = _whole(name, value, 0)
+            limit = int(value)
             if limit * k > available:
                 raise InputError(
                     f"{name}={limit} with {k} parts needs {limit * k} such points, got "
@@ -172,11 +180,3 @@ def resolve_bounds(
                 )
         limits.append(limit)
     return Bounds(k, *limits, tuple(notes))
-
-
-def _whole(name, value, least):
-    if isinstance(value, (bool, str)) or int(value) != value or value < least:
-        raise InputError(
-            f"{name}={value!r} is not allowed. Give 'auto' or a whole number of at least {least}."
-        )
-    return int(value)

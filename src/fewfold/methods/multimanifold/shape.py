@@ -102,16 +102,16 @@ def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape
     """
     settings = settings or PartitionSettings()
     clock = clock or (lambda step: None)
-    check_settings(settings)
+    settings.check()
     projection = cov.fit_projection(X, settings.n_components)
     Z = projection.apply(X)
     clock("reduce")
     d = Z.shape[1]
     ridge = cov.default_ridge(d) if settings.ridge == "auto" else settings.ridge
-    thin = settings.cell_ridge
+    thin, auto_size = settings.cell_ridge, settings.n_neighbors == "auto"
     shape = Shape(
         projection,
-        _neighborhood_size(len(Z), settings),
+        default_neighborhood(len(Z)) if auto_size else int(settings.n_neighbors),
         float(ridge),
         float(cov.default_cell_ridge(d, ridge) if thin == "auto" else thin),
         None if settings.degree == "auto" else int(settings.degree),
@@ -139,26 +139,6 @@ def _cover(Z, rows, shape, clock):
     h2 = squared_hellinger(S, *edges)
     clock("graph")
     return Cover(rows, S, thin, np.stack(edges), h2)
-
-
-def check_settings(settings: PartitionSettings) -> None:
-    """Refuse counts that are not whole numbers in range."""
-    for name, least in (("n_covers", 1), ("n_restarts", 1), ("n_refits", 0)):
-        value = getattr(settings, name)
-        if isinstance(value, (str, bool)) or int(value) != value or value < least:
-            raise InputError(
-                f"{name}={value!r} is not allowed. Give a whole number of at least {least}."
-            )
-
-
-def _neighborhood_size(n_samples, settings):
-    if settings.n_neighbors == "auto":
-        return default_neighborhood(n_samples)
-    if isinstance(settings.n_neighbors, str) or settings.n_neighbors < 2:
-        raise InputError(
-            f"n_neighbors={settings.n_neighbors!r} is not allowed. Give 'auto' or at least 2."
-        )
-    return int(settings.n_neighbors)
 
 
 def shape_to_arrays(shape: Shape) -> dict[str, np.ndarray]:

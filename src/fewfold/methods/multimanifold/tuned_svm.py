@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from fewfold.exceptions import InputError
 from fewfold.linalg.distances import nearest_squared, row_blocks, squared_distances
+from fewfold.methods.estimators import Learner
+from fewfold.methods.parameters import positive
+from fewfold.methods.state import Field, Setting
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
 from fewfold.svm.folds import repeated_folds
 from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.search import count_errors
@@ -26,7 +32,8 @@ _NEUTRAL_FALL = 0.2
 _EQUAL_POINTS = 1.5
 
 
-class TunedSVC(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class TunedSVC(HoldsSVM, ClassifierMixin, Learner):
     """SVM with a Gaussian kernel, bandwidth and penalty chosen by 5-fold cross-validation.
 
     Distances are computed once and shared by the whole grid. ``gamma`` is searched relative to
@@ -64,20 +71,18 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        *,
-        n_folds=5,
-        gammas=GAMMA_GRID,
-        penalties=PENALTY_GRID,
-        n_repeats="auto",
-        random_state=0,
-    ):
-        self.n_folds = n_folds
-        self.n_repeats = n_repeats
-        self.gammas = gammas
-        self.penalties = penalties
-        self.random_state = random_state
+    n_folds: int = 5
+    gammas: tuple = GAMMA_GRID
+    penalties: tuple = PENALTY_GRID
+    n_repeats: int | str = "auto"
+    random_state: int = 0
+    _dtype = np.float64
+    _state = (
+        Field("classes_", "int", ("c",), low=0),
+        Field("support_rows_", "float", ("s", "d"), may_be_sparse=True),
+        *SVM_STATE,
+        Setting("gamma_", positive()),
+    )
 
     def fit(self, X, y):
         """Cross-validate, then train on all points.
@@ -100,18 +105,17 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
             )
         d2 = squared_distances(X, X)
         scale = np.median(d2[d2 > 0]) if (d2 > 0).any() else 1.0
-        folds = repeated_folds(len(codes), self.n_folds, self.n_repeats, self._rng())
+        folds = repeated_folds(
+            len(codes), self.n_folds, self.n_repeats, check_random_state(self.random_state)
+        )
         self.cv_errors_ = self._errors(d2 / scale, codes, folds)
         neutral = _NEUTRAL_FALL * scale / nearest_squared(d2)
         g, p = choose_setting(self.cv_errors_, self.gammas, len(codes), neutral)
         self.gamma_ = float(self.gammas[g] / scale)
         self.penalty_ = float(self.penalties[p])
         self.svm_ = fit_kernel_svm(np.exp(-self.gamma_ * d2), codes, self.penalty_)
-        self.support_vectors_ = X[self.svm_.support]
+        self.support_rows_ = X[self.svm_.support]
         return self
-
-    def _rng(self):
-        return check_random_state(self.random_state)
 
     def _errors(self, d2, codes, folds):
         errors = np.zeros((len(self.gammas), len(self.penalties)))
@@ -141,11 +145,10 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_queries,) or (n_queries, n_classes)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._rows(X, reset=False)
         scores = [
             self.svm_.scores(np.exp(-self.gamma_ * d2))
-            for _, d2 in row_blocks(X, self.support_vectors_)
+            for _, d2 in row_blocks(X, self.support_rows_)
         ]
         scores = np.concatenate(scores)
         return scores[:, 1] if len(self.classes_) == 2 else scores
@@ -164,11 +167,6 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def choose_setting(
