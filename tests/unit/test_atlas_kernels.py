@@ -5,9 +5,10 @@ import pytest
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.methods.atlas import encoding
 from fewfold.methods.atlas.arrays import charts_of
 from fewfold.methods.atlas.charts import Charts, cheapest, fit_chart, reconstruction_errors
-from fewfold.methods.atlas.encoding import encode, encode_blocks, take_rows
+from fewfold.methods.atlas.encoding import encode, take_rows
 from fewfold.methods.atlas.features import KERNEL_OF, atlas_features, local_features
 from fewfold.methods.atlas.fitting import fit_atlas
 from fewfold.methods.atlas.kernels import KINDS, atlas_kernel_rows, kernel_diagonal, kernel_scales
@@ -112,12 +113,12 @@ def test_encoding_holds_the_cheapest_charts(fitted):
     assert code["errors"][p, 1] == pytest.approx(residual @ residual, abs=1e-5)
 
 
-def test_blocks_and_sparse_rows_encode_alike(fitted):
+def test_blocks_and_sparse_rows_encode_alike(fitted, monkeypatch):
     X, atlas, code = fitted
-    parts = dict(enumerate(encode_blocks(X, atlas, 4, np.arange(150), block_rows=64)))
+    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 64)
+    joined = encode(X, atlas, 4, np.arange(150))
     for name in code:
-        joined = np.concatenate([block[name] for _, block in parts.values()])
-        assert np.allclose(joined, code[name], atol=1e-6)
+        assert np.allclose(joined[name], code[name], atol=1e-6)
     again = encode(sparse.csr_array(X), atlas, q=4, rows=np.arange(150))
     assert np.allclose(again["errors"], code["errors"], atol=1e-6)
 

@@ -15,7 +15,6 @@ _WHOLE = 6000
 # Up to this many labels each class is told from all the rest, above, pairs of classes: with few
 # labels a pair sees too little; with many, one pair's kernel fits in memory and all do not.
 _FEW = 2000
-SCHEMES = ("auto", "pairs", "rest")
 _CACHE_MB = 500
 
 

@@ -118,3 +118,5 @@ class FeatureKernel:
         if self.n_new:
             parts.append(kernel_block(self.type, self.X[indices], self.X_new, gamma=gamma))
         return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+    all_rows = rows  # as a stored matrix names it

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-COUPLINGS = ("scores", "product", "mean")
-
 
 def decisions_to_proba(
     decisions, scale: float = 1.0, *, pairs=None, coupling: str = "scores"

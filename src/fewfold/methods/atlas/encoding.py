@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from fewfold.linalg.distances import precision
@@ -44,22 +42,11 @@ def encode(X, atlas: dict[str, np.ndarray], q: int = 10, rows=None) -> dict[str,
     >>> code["projections"].shape[0], code["projections"].shape[2]
     (100, 2)
     """
-    blocks = [block for _, block in encode_blocks(X, atlas, q, rows)]
-    return {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
-
-
-def encode_blocks(
-    X, atlas: dict[str, np.ndarray], q: int = 10, rows=None, block_rows: int = _BLOCK_ROWS
-) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
-    """Yield the encoding of `encode` block by block, for files larger than memory."""
-    levels = _levels(atlas)
-    for found in zip(*(_level_blocks(X, part, q, rows, block_rows) for _, part in levels)):
-        block = {
-            prefix + name: value
-            for (prefix, _), (_, code) in zip(levels, found)
-            for name, value in code.items()
-        }
-        yield found[0][0], block
+    code = {}
+    for prefix, part in _levels(atlas):
+        blocks = [block for _, block in _level_blocks(X, part, q, rows, _BLOCK_ROWS)]
+        code |= {prefix + name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
+    return code
 
 
 def encode_rows(out, features, atlas: dict[str, np.ndarray], *, q: int = 10) -> None:

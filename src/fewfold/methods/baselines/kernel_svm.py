@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -79,7 +80,8 @@ class KernelSVC(HoldsSVM, SemiSupervisedClassifier):
     def _read_kernel(self, X, kernel):
         if kernel is None:
             X = self._rows(X)
-            return X, FeatureRows(X)
+            rows = SimpleNamespace(X=X, X_new=None)
+            return X, FeatureKernel(rows, {}, {"type": "rbf"})
         self.n_features_in_ = X.shape[1]
         return X, kernel
 
@@ -183,23 +185,3 @@ class GraphSVC(KernelSVC, GraphClassifier):
     def _unpack(self, values: dict) -> None:
         super()._unpack(values)
         self.is_reached_ = np.ones(len(self.label_distributions_), bool)
-
-
-class FeatureRows:
-    """Squared distances of some rows to all rows, computed when asked for."""
-
-    kind, type = "squared_distances", "rbf"
-
-    def __init__(self, X, X_new=None):
-        source = FeatureKernel(_Rows(X, X_new), {}, {"type": "rbf", "gamma": "cv"})
-        self._source, self.n, self.n_new = source, source.n, source.n_new
-        self.gamma = source.gamma
-
-    def all_rows(self, indices) -> np.ndarray:
-        """Return the rows of some labeled rows."""
-        return self._source.rows(indices)
-
-
-class _Rows:
-    def __init__(self, X, X_new):
-        self.X, self.X_new = X, X_new
