@@ -241,7 +241,7 @@ def test_plain_state_predicts_the_same(options, n_classes, atlas):
     ("kernel", "change", "words"),
     [
         ("rbf", {"charts": np.full((1, 1), 10**6)}, "'charts'"),
-        ("rbf", {"coefficients": None}, "'coefficients' is missing"),
+        ("rbf", {"coefficients_": None}, "'coefficients_' is missing"),
         ("rbf", {"finer_errors": None}, "'finer_errors' is missing"),
         ("rbf", {"origin": np.zeros(3)}, "'means' has a size of 8 where 3"),
         ("linear", {"weights": np.zeros((7, 3))}, "'weights' has a size of 7"),

@@ -16,6 +16,30 @@ SVM_STATE = (
 )
 
 
+def svm_values(svm: KernelSVM) -> dict:
+    """Return the values of `SVM_STATE`."""
+    values = svm.coefficients, svm.intercepts, svm.pairs
+    return {field.name: value for field, value in zip(SVM_STATE, values, strict=True)}
+
+
+def take_svm(owner: str, n_classes: int, values: dict) -> KernelSVM:
+    """Take the values of `SVM_STATE` out of a state and return the SVM.
+
+    Raises
+    ------
+    InputError
+        Where its decisions are not between all pairs of classes, or of each against the rest.
+    """
+    parts = [values.pop(field.name) for field in SVM_STATE]
+    every = list(combinations(range(n_classes), 2)), [(a, -1) for a in range(n_classes)]
+    if n_classes < 2 or [tuple(pair) for pair in parts[2].tolist()] not in every:
+        raise InputError(
+            f"{owner}: {n_classes} classes and 'pairs_' that are not theirs. Allowed: 2 classes or "
+            "more, and all pairs of them or each against the rest."
+        )
+    return KernelSVM.restore(n_classes, *parts)
+
+
 class HoldsSVM:
     """Gives an estimator with an SVM ``svm_`` and ``classes_`` the fields of `SVM_STATE`."""
 
@@ -24,13 +48,5 @@ class HoldsSVM:
     pairs_ = property(lambda self: self.svm_.pairs)
 
     def _unpack(self, values: dict) -> None:
-        parts = [values.pop(field.name) for field in SVM_STATE]
+        self.svm_ = take_svm(type(self).__name__, len(values["classes_"]), values)
         super()._unpack(values)
-        n_classes, pairs = len(self.classes_), parts[2]
-        every = list(combinations(range(n_classes), 2)), [(a, -1) for a in range(n_classes)]
-        if n_classes < 2 or [tuple(pair) for pair in pairs.tolist()] not in every:
-            raise InputError(
-                f"{type(self).__name__}: {n_classes} classes and 'pairs_' that are not theirs. "
-                "Allowed: 2 classes or more, and all pairs of them or each against the rest."
-            )
-        self.svm_ = KernelSVM.restore(n_classes, *parts)

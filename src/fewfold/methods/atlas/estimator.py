@@ -12,7 +12,7 @@ from fewfold.methods.atlas.encoding import encode, encoding_width, take_rows
 from fewfold.methods.atlas.kernel_stage import level_of
 from fewfold.methods.atlas.learners import LEARNERS, choose_options, scaled_options
 from fewfold.methods.atlas.model import Atlas
-from fewfold.methods.atlas.state import STATE, pack, unpack
+from fewfold.methods.atlas.state import HEAD, declare, pack, unpack
 from fewfold.methods.estimators import SemiSupervisedClassifier, seed_of
 
 # New rows predicted at a time: the kernel block against 20 000 support rows takes 330 MB.
@@ -79,7 +79,7 @@ class AtlasSVC(SemiSupervisedClassifier):
     True
     """
 
-    _state = STATE
+    _state = HEAD
 
     kernel: str = "rbf"
     _: KW_ONLY
@@ -245,6 +245,8 @@ class AtlasSVC(SemiSupervisedClassifier):
             for start in range(0, n, _BLOCK_ROWS)
         ]
         return np.concatenate(parts)
+
+    _declare = staticmethod(declare)
 
     def _pack(self) -> dict:
         return pack(self)

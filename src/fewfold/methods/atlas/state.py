@@ -1,141 +1,119 @@
-"""What an `AtlasSVC` needs to label new rows, as plain arrays."""
+"""The fitted state of an `AtlasSVC` as plain arrays: atlas, scales and learner."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 
 from fewfold.exceptions import InputError
 from fewfold.methods.atlas.arrays import FINER
-from fewfold.methods.atlas.learners import LEARNERS, DualSVM, KernelOptions, NearestInAtlas
+from fewfold.methods.atlas.learners import LEARNERS, DualSVM, KernelOptions, PrimalSVM
 from fewfold.methods.estimators import CLASSES
 from fewfold.methods.parameters import boolean, count, one_of, positive
-from fewfold.methods.state import Field, Setting
-from fewfold.svm.kernel_svm import KernelSVM
+from fewfold.methods.state import Field, Setting, nested
+from fewfold.methods.svm_state import SVM_STATE, svm_values, take_svm
 
-_CHARTS = ("means", "directions", "dims")
-_POINTS = ("charts", "errors", "projections", "member")
-
-
-def _level(prefix, charts, dims, width, is_optional):
-    """Declare the charts of one atlas, and the points that a learner keeps, encoded in it."""
-    shapes = {
-        "means": ("float", (charts, "r")),
-        "directions": ("float", (charts, dims, "r")),
-        "dims": ("int", (charts,)),
-    }
-    points = {
-        "charts": ("int", ("s", width)),
-        "errors": ("float", ("s", width)),
-        "projections": ("float", ("s", width, dims)),
-        "member": ("bool", ("s", width)),
-    }
-    return (
-        *(Field(prefix + name, *what, optional=is_optional) for name, what in shapes.items()),
-        *(
-            Field(prefix + name, *what, below=charts if name == "charts" else None, optional=True)
-            for name, what in points.items()
-        ),
-    )
-
-
-STATE = (
+HEAD = (
     CLASSES,
     Field("origin", "float", ("d",)),
     Field("basis", "float", ("d", "r"), optional=True),
-    *_level("", "m", "p", "q", is_optional=False),
-    *_level(FINER, "finer_m", "finer_p", "finer_q", is_optional=True),
-    Field("coefficients", "float", ("s", "c"), optional=True),  # of points: dual
-    Field("weights", "float", ("f", "c"), optional=True),  # of features: primal
-    Field("intercepts", "float", ("c",), optional=True),
-    Field("codes", "int", ("s",), below="k", optional=True),  # classes of points: nearest
     Setting("kernel", one_of(*LEARNERS)),
-    Setting("scheme", one_of("pairs", "rest"), optional=True),
     Setting("assignment", one_of("soft", "hard")),
     Setting("normalize", boolean()),
     Setting("q", count()),
+    Setting("has_finer", boolean()),
+)
+# Of each atlas: "m" charts of "e" dimensions, "w" of which encode a point.
+_CHARTS = (
+    Field("means", "float", ("m", "r")),
+    Field("directions", "float", ("m", "e", "r")),
+    Field("dims", "int", ("m",)),
     Setting("gamma", positive()),
     Setting("sigma", positive()),
-    Setting("finer_gamma", positive(), optional=True),
-    Setting("finer_sigma", positive(), optional=True),
 )
+_POINTS = (
+    Field("charts", "int", ("s", "w")),
+    Field("errors", "float", ("s", "w")),
+    Field("projections", "float", ("s", "w", "e")),
+    Field("member", "bool", ("s", "w")),
+)
+_PRIMAL = (Field("weights", "float", ("f", "c")), Field("intercepts", "float", ("c",)))
+_NEAREST = (Field("codes", "int", ("s",), below="k"),)
+
+
+def declare(notes: dict) -> tuple:
+    """Return the declaration, by the kernel and by whether there is a finer atlas."""
+    learner = LEARNERS.get(notes.get("kernel"), DualSVM)
+    own = {DualSVM: SVM_STATE, PrimalSVM: _PRIMAL}.get(learner, _NEAREST)
+    level = _CHARTS if learner is PrimalSVM else (*_CHARTS, *_POINTS)
+    levels = [nested(prefix, level, shared=("r", "s")) for prefix in _prefixes(notes)]
+    return (*HEAD, *(field for fields in levels for field in fields), *own)
+
+
+def _prefixes(values):
+    return ("", FINER) if values.get("has_finer") else ("",)
+
+
+def _names(fields):
+    return [field.name for field in fields if isinstance(field, Field)]
 
 
 def pack(model) -> dict:
-    """Return the state of a fitted `AtlasSVC` by the names of `STATE`."""
+    """Return the values of `declare` of a fitted `AtlasSVC`."""
     atlas, options, learner = model.atlas_, model.options_, model.learner_
-    values = dict.fromkeys(field.name for field in STATE)
-    values |= {name: getattr(options, name) for name in ("kernel", "assignment", "gamma", "sigma")}
-    values |= {
+    values = {
         "classes_": model.classes_,
         "origin": np.asarray(atlas["origin"]),
         "basis": np.asarray(atlas["basis"]) if np.size(atlas["basis"]) else None,
+        "kernel": options.kernel,
+        "assignment": options.assignment,
         "normalize": bool(options.normalize),
         "q": model.q_,
+        "has_finer": options.finer is not None,
     }
-    prefixes = [""]
-    if options.finer is not None:
-        prefixes.append(FINER)
-        values |= {"finer_gamma": options.finer.gamma, "finer_sigma": options.finer.sigma}
-    for prefix in prefixes:
-        values |= {prefix + name: np.asarray(atlas[prefix + name]) for name in _CHARTS}
-    if hasattr(learner, "points"):
-        values |= {p + name: learner.points[p + name] for p in prefixes for name in _POINTS}
+    for prefix, own in zip(_prefixes(values), (options, options.finer)):
+        values |= {prefix + "gamma": own.gamma, prefix + "sigma": own.sigma}
+        values |= {prefix + name: np.asarray(atlas[prefix + name]) for name in _names(_CHARTS)}
+        if not isinstance(learner, PrimalSVM):
+            values |= {prefix + name: learner.points[prefix + name] for name in _names(_POINTS)}
     if isinstance(learner, DualSVM):
-        svm = learner.svm
-        values |= {"coefficients": svm.coefficients, "intercepts": svm.intercepts}
-        values["scheme"] = "pairs" if svm.is_pairwise else "rest"
-    elif isinstance(learner, NearestInAtlas):
-        values["codes"] = learner.codes
-    else:
-        values |= {"weights": learner.weights, "intercepts": learner.intercepts}
-    return values
+        return values | svm_values(learner.svm)
+    if isinstance(learner, PrimalSVM):
+        return values | {"weights": learner.weights, "intercepts": learner.intercepts}
+    return values | {"codes": learner.codes}
 
 
 def unpack(values: dict):
-    """Return the atlas, options and learner of a checked state.
-
-    Parameters
-    ----------
-    values : dict
-        Checked against `STATE`.
-
-    Returns
-    -------
-    atlas : dict of ndarrays
-    options : KernelOptions
-    learner : DualSVM, PrimalSVM or NearestInAtlas
+    """Return the atlas, the options and the learner of a checked state.
 
     Raises
     ------
     InputError
-        Where the parts do not fit together.
+        Where parts are there that do not fit together.
     """
-    has_finer = values["finer_means"] is not None
-    prefixes = ("", FINER) if has_finer else ("",)
-    atlas = {"origin": values["origin"], "basis": values["basis"]}
+    prefixes = _prefixes(values)
+    names = [prefix + name for prefix in prefixes for name in _names(_CHARTS)]
+    atlas = {name: values[name] for name in ("origin", "basis", *names)}
     if atlas["basis"] is None:
         atlas["basis"] = np.zeros((0, 0))
         _agree("means", values["means"].shape[1], len(atlas["origin"]))
-    atlas |= _present(values, [p + name for p in prefixes for name in _CHARTS])
-    options = _options(values, "")
-    if has_finer:
-        _present(values, ["finer_gamma", "finer_sigma"])
-        options = options.replace(finer=_options(values, FINER))
-    learner = LEARNERS[values["kernel"]](options)
-    n_classes = len(values["classes_"])
-    if not isinstance(learner, DualSVM | NearestInAtlas):
-        found = _present(values, ["weights", "intercepts"])
-        _agree("weights", len(found["weights"]), _feature_count(atlas, options, values["q"]))
-        _agree("intercepts", len(found["intercepts"]), 1 if n_classes == 2 else n_classes)
-        return atlas, options, learner.restore(found["weights"], found["intercepts"])
-    points = _present(values, [p + name for p in prefixes for name in _POINTS])
-    if isinstance(learner, NearestInAtlas):
-        codes = _present(values, ["codes"])["codes"]
-        return atlas, options, learner.restore(points, codes, n_classes)
-    svm = _kernel_svm(n_classes, **_present(values, ["coefficients", "intercepts", "scheme"]))
-    return atlas, options, learner.restore(points, svm)
+    options, *finer = (_options(values, prefix) for prefix in prefixes)
+    options = options.replace(finer=finer[0]) if finer else options
+    learner, n_classes = LEARNERS[values["kernel"]](options), len(values["classes_"])
+    if isinstance(learner, PrimalSVM):
+        found = values["weights"], values["intercepts"]
+        _agree("weights", len(found[0]), _feature_count(atlas, options, values["q"]))
+        _agree("intercepts", len(found[1]), 1 if n_classes == 2 else n_classes)
+        return atlas, options, learner.restore(*found)
+    points = {
+        prefix + name: values[prefix + name] for prefix in prefixes for name in _names(_POINTS)
+    }
+    for prefix in prefixes:
+        charts, m = points[prefix + "charts"], len(atlas[prefix + "means"])
+        if charts.size and not 0 <= charts.min() <= charts.max() < m:
+            raise InputError(f"AtlasSVC: '{prefix}charts' points outside of its {m} entries.")
+    if isinstance(learner, DualSVM):
+        return atlas, options, learner.restore(points, take_svm("AtlasSVC", n_classes, values))
+    return atlas, options, learner.restore(points, values["codes"], n_classes)
 
 
 def _options(values, prefix):
@@ -147,16 +125,6 @@ def _options(values, prefix):
         sigma=values[prefix + "sigma"],
         n_charts=len(values[prefix + "means"]),
     )
-
-
-def _kernel_svm(n_classes, coefficients, intercepts, scheme):
-    if scheme == "rest":
-        pairs = [(a, -1) for a in range(n_classes)]
-    else:
-        pairs = list(combinations(range(n_classes), 2))
-    _agree("intercepts", len(intercepts), len(pairs))
-    rows = np.arange(len(coefficients))
-    return KernelSVM(np.arange(n_classes), rows, coefficients, intercepts, np.array(pairs))
 
 
 def _feature_count(atlas, options, q):
@@ -172,13 +140,6 @@ def _feature_count(atlas, options, q):
             prefix + "member": np.zeros((0, width), bool),
         }
     return options.features(code).shape[1]
-
-
-def _present(values, names):
-    for name in names:
-        if values[name] is None:
-            raise InputError(f"AtlasSVC: {name!r} is missing. Write the model again.")
-    return {name: values[name] for name in names}
 
 
 def _agree(name, found, needed):
