@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # for editors and type checkers; see __getattr__
     from fewfold.methods.multimanifold.estimators import (
         MultiManifoldRegressor as MultiManifoldRegressor,
     )
+    from fewfold.session.opening import open_session as open_session
+    from fewfold.session.session import LabelingSession as LabelingSession
 
 __version__ = "0.1.0"
 
@@ -37,8 +39,10 @@ _PUBLIC = {
     "LabeledKFold": "fewfold.methods.model_selection",
     "MultiManifoldClassifier": "fewfold.methods.multimanifold.estimators",
     "MultiManifoldRegressor": "fewfold.methods.multimanifold.estimators",
+    "LabelingSession": "fewfold.session.session",
     "label": "fewfold.labeling.command",
     "labeled_accuracy": "fewfold.methods.model_selection",
+    "open_session": "fewfold.session.opening",
     "predict": "fewfold.labeling.prediction",
 }
 

@@ -248,16 +248,38 @@ def label(
     keep_spellings: Annotated[
         bool, typer.Option("--keep-spellings", help="Names that differ in case are two classes.")
     ] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Label on a page of this computer, row by row.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Of the page; 0: any that is free.", min=0)] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    promise: Annotated[
+        str | None, typer.Option(help="Prove that at most this share is wrong, such as 2%.")
+    ] = None,
+    at: Annotated[str, typer.Option(help="Confidence of the promise and the intervals.")] = "95%",
+    answers: Annotated[
+        Path | None, typer.Option(help="Answers to the rows of audit.csv, for the promise.")
+    ] = None,
+    merge: Annotated[
+        list[Path] | None, typer.Option(help="Journal of another person, whose answers to use.")
+    ] = None,
     cores: Cores = ALL_CORES,
     profile: Profile = None,
     seed: Annotated[int, typer.Option(help="Everything random derives from it.", min=0)] = 0,
 ):
     """Fill in a mostly empty column: labels for all rows, a report, a model file."""
-    from fewfold.labeling import label as label_file
+    from fewfold.session.command import label_file
 
     label_file(
         file,
         target,
+        serve=serve,
+        port=port,
+        browser=browser,
+        promise=promise,
+        at=at,
+        answers=answers,
+        merge=merge or (),
         labels=labels,
         annotators=annotators or (),
         also=also or (),

@@ -66,7 +66,7 @@ def licenses():
 
 
 def test_everything_that_is_imported_is_declared():
-    optional = requirements("excel").keys()
+    optional = requirements("excel", "serve").keys()
     lacking = {n: p for n, p in imported("src", "scripts").items() if not providers(n) & optional}
     assert not lacking
 

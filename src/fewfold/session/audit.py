@@ -192,7 +192,10 @@ class Promise:
         """
         n_drawn = len(self.frozen.outcomes(answers)[0])
         if n_drawn < min(N_EXPLORED, len(self.frozen.rows)):
-            return len(self.sizes) - 1, N_EXPLORED - n_drawn, 0
+            number, n = len(self.sizes) - 1, len(self.frozen.rows)
+            share = float(np.mean(self._chance_wrong(answers)))
+            left = answers_expected(n, self.allowed(number), share, self.frozen.alpha)
+            return number, max(N_EXPLORED, left or 0) - n_drawn, 0
         chance = self._chance_wrong(answers)
         frozen, best, most = self.frozen, None, 0.0
         is_open = answers[frozen.rows] < 0

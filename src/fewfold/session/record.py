@@ -10,7 +10,7 @@ import numpy as np
 from fewfold.exceptions import InputError
 from fewfold.pipeline.artifacts import atomic_path, content_digest
 from fewfold.session.audit import BANDS, NOT_SURE, UNANSWERED, Frozen, Interval, Promise
-from fewfold.session.journal import NAME, Journal
+from fewfold.session.journal import NAME, Journal, read_journal
 
 MOST_CLASSES, MOST_NAME = 1000, 200
 # Shares of alpha: of the k-th freeze of a promise, and of the k-th of the running estimate.
@@ -196,6 +196,37 @@ class Record:
         self._happen({"kind": "undo", "row": row, "of": event["id"]})
         return row
 
+    def merge(self, path) -> tuple[int, list[tuple[int, str, str]]]:
+        """Take over the answers of another journal about the same rows.
+
+        Rows that have an answer here keep it. Returns how many were taken over, and the
+        disagreements: row, answer here, answer there.
+        """
+        about, events, _ = read_journal(path)
+        if (about.get("n_rows"), about.get("digest")) != (
+            self.journal.about.get("n_rows"), self.journal.about.get("digest"),
+        ):  # fmt: skip
+            raise InputError(f"{path} is about other rows, so its answers cannot be taken over.")
+        theirs: dict[int, dict] = {}
+        for event in events:
+            if event["kind"] in ("answer", "not_sure"):
+                theirs[self._check_row(event.get("row"))] = event
+            elif event["kind"] == "undo":
+                theirs.pop(self._check_row(event.get("row")), None)
+        n, disagreements = 0, []
+        for row, event in theirs.items():
+            name = event.get("class") if event["kind"] == "answer" else None
+            if name is not None and name not in self.classes:
+                self.add_class(name)
+            if self.answers[row] == UNANSWERED:
+                self.put(row, name, why="merged", by=str(event.get("by", ""))[:MOST_NAME])
+                n += 1
+            elif name is not None and self.answers[row] >= 0:
+                here = self.classes[self.answers[row]]
+                if here != name:
+                    disagreements.append((row, here, name))
+        return n, disagreements
+
     def freeze(self, labels, confidence, share: float | None = None) -> None:
         """Fix the labels for an audit: of a promise if a share is given, else of the estimate.
 
@@ -259,12 +290,14 @@ class Record:
         """Whether so many answers came since the last freeze that a new one pays."""
         return self.n_answers >= FIRST_EPOCH * EPOCH_GROWTH ** len(self.epochs)
 
-    def estimate(self, present) -> Estimate:
+    def estimate(self, present, groups: bool = True) -> Estimate:
         """Bound the error of the present labels.
 
         Parameters
         ----------
         present : int array of shape (n,)
+        groups : bool
+            Also by class and by confidence.
 
         Returns
         -------
@@ -283,7 +316,7 @@ class Record:
                             self.n_rows, part.n_drawn)  # fmt: skip
             found = found.meet(part)
         classes, bands = {}, {}
-        if self.epochs:
+        if groups and self.epochs:
             classes, bands = self._groups(present)
         return Estimate(found, classes, bands, self.level)
 

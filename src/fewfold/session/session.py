@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.labeling.advice import crowding
 from fewfold.labeling.calibration import calibrate, fit_calibration
+from fewfold.linalg.laplacian import degrees
 from fewfold.session.audit import NOT_SURE, UNANSWERED
 from fewfold.session.first_rows import rows_to_label_first
 from fewfold.session.live import LiveDiffusion
@@ -17,6 +19,7 @@ from fewfold.session.record import Estimate, Record
 
 AUDIT_SHARE = 0.3  # of the rows that are offered while the model learns
 N_FIRST = 10  # rows to label first where there is no label
+CROWDED = 10.0  # how much answered neighbors lower the worth of a row
 PUT_OFF = 10  # answers until a skipped row is offered again
 FRESH = 0.8  # share of the labels that the combination must have seen to be shown
 AUDIT, MODEL, FIRST = "audit", "model", "first"
@@ -93,7 +96,10 @@ class LabelingSession:
         known = np.flatnonzero(self.record.answers >= 0)
         self.live.start(known, self.record.answers[known])
         self._central = np.sqrt(crowding(graph.scales))
+        total = np.maximum(degrees(graph.W), 1e-300)
+        self._steps = sparse.csr_array(sparse.diags_array(1 / total) @ graph.W)
         self._first = None
+        self.on_close = lambda: None
         self._offers: dict[int, Suggestion] = {}
         self._combined = None  # labels, confidence, number of labels that they were learned from
         self._present = self._state = None
@@ -174,6 +180,15 @@ class LabelingSession:
         self._offers[row] = offer
         return offer
 
+    def offer_of(self, row: int) -> Suggestion | None:
+        """Return the suggestion of a row that is being looked at, with its label of now."""
+        before = self._offers.get(row)
+        if before is None:
+            before = Suggestion(row, "person", 0.0, None, 0.0)
+        label, confidence = self.labels()
+        name = self.classes[label[row]] if label[row] >= 0 else None
+        return replace(before, label=name, confidence=float(confidence[row]))
+
     def _put_off(self):
         now = self.record.n_answers
         return [row for row, then in self.record.skipped.items() if now < then + PUT_OFF]
@@ -213,9 +228,16 @@ class LabelingSession:
     def _model_row(self, answers):
         """Return the row that would teach the model most; None if no row is open."""
         _, confidence = self.labels()
-        score = np.where(answers == UNANSWERED, (1 - confidence) * self._central, -1.0)
+        score = (1 - confidence) * self._central / (1 + CROWDED * self._near_known())
+        score = np.where(answers == UNANSWERED, score, -1.0)
         best = int(np.argmax(score))
         return best if score[best] >= 0 else None
+
+    def _near_known(self):
+        """Return which share of a row's neighbors, and of theirs, has an answer; from 0 to 2."""
+        known = (self.record.answers != UNANSWERED).astype(float)
+        once = self._steps @ known
+        return once + self._steps @ once
 
     def answer(self, row: int, name: str | None, *, by: str | None = None) -> None:
         """Store an answer; it is safe when this returns.
@@ -287,11 +309,22 @@ class LabelingSession:
         """Mark a row for a later look, or take the mark away."""
         self.record.flag(row, on)
 
+    def merge(self, path) -> tuple[int, list[tuple[int, str, str]]]:
+        """Take over another person's answers, see `Record.merge`."""
+        found = self.record.merge(path)
+        for row in np.flatnonzero(self.record.answers >= 0):
+            if not self.live.knows(int(row)):
+                self._follow(int(row))
+        return found
+
     # What is known of the error
 
-    def estimate(self) -> Estimate:
-        """Return the error of the present labels with bounds that hold whenever one looks."""
-        return self.record.estimate(self.labels()[0])
+    def estimate(self, groups: bool = True) -> Estimate:
+        """Return the error of the present labels with bounds that hold whenever one looks.
+
+        ``groups``: also by class and by confidence.
+        """
+        return self.record.estimate(self.labels()[0], groups)
 
     def freeze(self) -> None:
         """Fix the labels for the audit of the promise; answers from now on can prove it."""
@@ -326,5 +359,6 @@ class LabelingSession:
         ]
 
     def close(self) -> None:
-        """Close the journal."""
+        """Close the journal, and let its folder go."""
         self.record.close()
+        self.on_close()

@@ -1,0 +1,109 @@
+"""The heavier combination of candidates, refreshed by a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fewfold.exceptions import FewfoldError
+from fewfold.labeling import workspace
+from fewfold.pipeline.artifacts import read
+from fewfold.pipeline.layout import OUTPUTS
+from fewfold.system.outputs import run_directory
+from fewfold.system.run_folder import only_run
+
+FOLDER = "combination"
+FIRST, GROWTH = 20, 1.25  # labels from which it is made, and by how many more again
+ANSWER = OUTPUTS["label_rows"]["answer"].format(dataset=workspace.NAME)
+
+
+class Background:
+    """Runs the combination on the answers so far, when there are enough new ones.
+
+    Parameters
+    ----------
+    opened : Opened
+    seed : int
+    """
+
+    def __init__(self, opened, seed: int = 0):
+        self.opened, self.seed = opened, seed
+        self.folder = opened.folder / "session" / FOLDER
+        self._process, self._n, self._last, self._classes = None, 0, 0, 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is at work."""
+        return self._process is not None and self._process.poll() is None
+
+    def consider(self) -> None:
+        """Start it if enough answers came since the last time."""
+        session = self.opened.session
+        known = session.n_known
+        counts = np.bincount(session.record.answers[session.record.answers >= 0])
+        if self.is_running or known < max(FIRST, GROWTH * self._last) or np.sum(counts > 0) < 2:
+            return
+        answers = np.where(session.record.answers >= 0, session.record.answers, -1)
+        if (answers >= 0).all():
+            return
+        used = np.unique(answers[answers >= 0])
+        codes = np.full(len(answers), -1)
+        codes[answers >= 0] = np.searchsorted(used, answers[answers >= 0])
+        classes = [session.classes[c] for c in used]
+        intake = replace(self.opened.intake, y=codes, classes=classes, task="classification")
+        members = workspace.choose_members(intake)
+        settings = {"task": intake.task, "classes": None, "abstain": None,
+                    "spreadsheet_safe": False, "priors": None, "quick": False}  # fmt: skip
+        notes = {"target": self.opened.target, "file": self.opened.path.name, "warnings": []}
+        workspace.write_inputs(self.folder, intake, notes)
+        config = workspace.make_config(intake, members, seed=self.seed, settings=settings)
+        workspace.write_config(self.folder, config)
+        self._n, self._last, self._classes = known, known, used
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fewfold.session.background", str(self.folder)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def take(self) -> bool:
+        """Hand a finished combination to the session; returns whether there was one."""
+        if self._process is None or self._process.poll() is None:
+            return False
+        code, self._process = self._process.returncode, None
+        if code:  # the live labels stay; the next answers try again
+            return False
+        try:
+            with read(self.folder / ANSWER, "label_rows") as file:
+                label, confidence = file["label"], file["confidence"]
+        except FewfoldError:
+            return False
+        label = np.asarray(self._classes)[label]
+        self.opened.session.set_combination(label, np.nan_to_num(confidence), self._n)
+        return True
+
+    def close(self) -> None:
+        """Stop it."""
+        if self.is_running:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+
+
+def main(folder: str) -> None:
+    """Run the workflow in a folder up to the answer."""
+    from fewfold.runner import run_locked
+
+    place = run_directory(Path(folder))
+    with only_run(place) as stale:
+        config = (place / "input/config.yaml").resolve()
+        run_locked(place, stale, cores=1, configfiles=[config], targets=[ANSWER],
+                   echo=lambda text: None)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

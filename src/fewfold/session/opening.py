@@ -1,0 +1,191 @@
+"""From a user's file to a session: rows, graph and map as stored files, answers so far."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from fewfold.datasets import frames
+from fewfold.datasets.table.image_folders import METADATA, UNLABELED_FOLDERS
+from fewfold.datasets.table.reading import kind_of
+from fewfold.exceptions import InputError
+from fewfold.labeling import workspace
+from fewfold.labeling.given import stored_input
+from fewfold.labeling.intake import Intake, read_input
+from fewfold.labeling.prepared import Prepared, read_prepared, write_prepared
+from fewfold.labeling.publishing import check_folder
+from fewfold.methods.members import IMAGES_GRAPH, ROWS_GRAPH
+from fewfold.pipeline.artifacts import content_digest
+from fewfold.pipeline.layout import FEATURES
+from fewfold.session.session import LabelingSession
+from fewfold.session.views import Views
+from fewfold.system.outputs import check_run_directory, run_directory
+from fewfold.system.run_folder import only_run
+
+FOLDER = "session"
+OTHER_TARGET = "label"
+
+
+@dataclass
+class Opened:
+    """A session over a file, with what a page shows.
+
+    Attributes
+    ----------
+    session : LabelingSession
+    intake : Intake
+    prepared : Prepared
+        Graphs, and some rows in the plane.
+    views : Views
+    path, folder : Path
+        The user's file, and the folder for answers.
+    target : str or None
+    """
+
+    session: LabelingSession
+    intake: Intake
+    prepared: Prepared
+    views: Views
+    path: Path
+    folder: Path
+    target: str | None
+
+    def close(self) -> None:
+        """Close the journal and let the folder go."""
+        self.session.close()
+
+
+def open_file(path, target=None, *, out=None, promise=None, level=0.95, seed=0,
+              echo=lambda text: None, **options) -> Opened:  # fmt: skip
+    """Open a session over a file; the answers of an earlier one in the same folder are resumed.
+
+    Parameters
+    ----------
+    path, target, out
+        As of `fewfold.label`. A target without any label, or without such a column, starts cold.
+    promise, level, seed
+        As of `LabelingSession`.
+    echo : callable
+    **options
+        Of the reader, as of `fewfold.label`.
+
+    Returns
+    -------
+    Opened
+    """
+    path, folder = stored_input(path, out)
+    check_folder(folder, path)
+    check_run_directory(folder)
+    intake = _read(path, target, options)
+    if intake.task == "regression":
+        raise InputError(
+            f"{target!r} holds numbers. A session asks for classes; use fewfold label."
+        )
+    for sentence in intake.sentences:
+        echo(f"  {sentence}")
+    held = ExitStack()
+    # Until the end: another command in this folder would change what this one reads.
+    held.enter_context(only_run(run_directory(folder)))
+    try:
+        inner = folder / FOLDER
+        notes = {"target": target, "file": path.name, "warnings": []}
+        workspace.write_inputs(inner, intake, notes)
+        digest = content_digest(inner / FEATURES)
+        prepared = _prepare(inner, intake, digest, seed, echo)
+        graph = prepared.graphs.get(IMAGES_GRAPH, prepared.graphs[ROWS_GRAPH])
+        classes = intake.classes if intake.task == "classification" else []
+        session = LabelingSession(
+            graph, intake.y, classes, folder=inner, promise=promise, level=level, seed=seed,
+            digest=digest,
+        )  # fmt: skip
+    except BaseException:
+        held.close()
+        raise
+    session.on_close = held.close
+    return Opened(session, intake, prepared, Views(intake, path, target), path, folder, target)
+
+
+def open_session(rows, target=None, **options) -> LabelingSession:
+    """Open a session over a file or a data frame, to be driven from Python.
+
+    Parameters
+    ----------
+    rows, target
+        As of `fewfold.label`; a target without any label starts cold.
+    **options
+        Of `open_file`: ``out``, ``promise``, ``level``, ``seed`` and options of the reader.
+
+    Returns
+    -------
+    LabelingSession
+
+    Examples
+    --------
+    >>> session = fewfold.open_session("my.csv", "species", promise=0.02)  # doctest: +SKIP
+    >>> offer = session.suggest()  # doctest: +SKIP
+    >>> session.answer(offer.row, "setosa")  # doctest: +SKIP
+    >>> session.estimate().high, session.promise().words()  # doctest: +SKIP
+    """
+    return open_file(rows, target, **options).session
+
+
+def _read(path, target, options) -> Intake:
+    if not _is_cold(path, target, options):
+        return read_input(path, target, **options)
+    drop = [*options.get("drop", ())]
+    if target is not None and not Path(path).is_dir() and target in frames.column_names(path):
+        drop.append(target)
+    kept = {k: v for k, v in options.items() if k not in ("drop", "labels", "annotators")}
+    intake = read_input(path, n_clusters=2, drop=drop, **kept)
+    sentences = intake.sentences[:-1] + ["No row has a label yet."]
+    return replace(intake, sentences=sentences)
+
+
+def _is_cold(path, target, options) -> bool:
+    """Whether no row has a label."""
+    path = Path(path)
+    if options.get("labels") is not None or options.get("annotators"):
+        return False
+    if path.is_dir():
+        if any((path / name).exists() for name in METADATA):
+            return False
+        inner = [p for p in path.iterdir() if p.is_dir() and not p.name.startswith(".")]
+        return all(p.name in UNLABELED_FOLDERS for p in inner)
+    if kind_of(path).name != "table":
+        return False
+    frame = frames.read_frame(path)
+    if target is None or target not in frame.columns:
+        return target is not None
+    words = frame[target].astype(object).where(frame[target].notna(), "")
+    return not any(str(word).strip() for word in words)
+
+
+def _prepare(folder, intake, digest, seed, echo) -> Prepared:
+    """Compute graph and map once; the file's name says for which rows."""
+    n, shape = intake.X.shape[0], intake.image_shape
+    path = folder / f"prepared-{digest[:16].replace(':', '-')}.h5"
+    names = [ROWS_GRAPH, *([IMAGES_GRAPH] if shape is not None else [])]
+    is_sparse = hasattr(intake.X, "tocsr")
+    if not path.exists():
+        echo("  Building the graph and the map, once.")
+        graphs = {name: workspace.graph_settings(name, n, shape, is_sparse) for name in names}
+        write_prepared(path, folder / FEATURES, {}, members=[], task="classification",
+                       graphs=graphs, seed=seed)  # fmt: skip
+    return read_prepared(path, {}, n)
+
+
+def completed_table(opened: Opened, labels: np.ndarray, confidence: np.ndarray):
+    """Return the labels as the table that becomes labels.csv."""
+    from fewfold.labeling.results import labels_table
+
+    session = opened.session
+    answer = {
+        "label": labels,
+        "confidence": np.where(np.isfinite(confidence), confidence, 0.0),
+        "given": session.record.answers >= 0,
+        "second": np.full(len(labels), -1),
+    }
+    return labels_table(answer, session.classes, opened.intake.ids, opened.intake.id_name)
