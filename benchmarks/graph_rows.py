@@ -153,23 +153,23 @@ def sklearn_eigenvectors(data):
 
 ROWS = {
     "neighbors_exact": Row(
-        "8 nearest neighbours, exact", "recall", neighbor_input,
+        "8 nearest neighbors, exact", "recall", neighbor_input,
         {"quick": sized("curved", 12_000, 100), "full": sized("mnist", 60_000, 100)},
         {OURS: our_neighbors("exact"), "scikit-learn brute": sklearn_neighbors},
     ),
     "neighbors_exact_784": Row(
-        "8 nearest neighbours of pixels, exact", "recall", neighbor_input,
+        "8 nearest neighbors of pixels, exact", "recall", neighbor_input,
         {"full": sized("mnist", 60_000, 784)},
         {OURS: our_neighbors("exact"), "scikit-learn brute": sklearn_neighbors},
     ),
     "neighbors_approximate": Row(
-        "8 nearest neighbours, approximate", "recall", neighbor_input,
+        "8 nearest neighbors, approximate", "recall", neighbor_input,
         {"quick": sized("curved", 20_000, 100), "full": sized("mnist", 60_000, 100)},
         {OURS: our_neighbors("approximate"), "pynndescent": pynndescent_neighbors,
          "faiss IVF512, 24 probes": faiss_neighbors},
     ),
     "neighbors_approximate_784": Row(
-        "8 nearest neighbours of pixels, approximate", "recall", neighbor_input,
+        "8 nearest neighbors of pixels, approximate", "recall", neighbor_input,
         {"full": sized("mnist", 60_000, 784)},
         {OURS: our_neighbors("approximate"), "pynndescent": pynndescent_neighbors,
          "faiss IVF512, 24 probes": faiss_neighbors},

@@ -7,7 +7,11 @@ from pathlib import Path
 import textstat
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "docs/tutorial.md", *sorted(ROOT.glob("docs/tutorials/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / f"docs/{name}.md" for name in ("tutorial", "cluster", "add-a-method")),
+    *sorted(ROOT.glob("docs/tutorials/*.md")),
+]
 
 
 def prose(page):
