@@ -18,6 +18,7 @@ Real data: FEWFOLD_MIRROR. Graphs and responses are kept under results/session.
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from evidence import mirror
 from fewfold.graph.build import GraphSettings, build_graph
 from fewfold.labeling.intake import read_input
 from fewfold.labeling.leave_out import Solver
+from fewfold.labeling.workspace import graph_settings
 from fewfold.methods.diffusion.estimator import image_graph_settings
 from fewfold.session.session import LabelingSession
 
@@ -203,16 +205,50 @@ def table(arguments):
               f"{100 * part['to_truth'].mean():.2f} % |")  # fmt: skip
 
 
+def latency(arguments):
+    """Print what an answer costs on digits-like clouds of many rows."""
+    from sklearn.datasets import make_blobs
+
+    print("| rows | classes | before: row shown, response solved | after: answer to all labels | "
+          "estimate and next row |")  # fmt: skip
+    print("| --- " * 5 + "|")
+    for n in map(int, arguments.rows.split(",")):
+        X, y = make_blobs(n, n_features=10, centers=10, cluster_std=4.0, random_state=0)
+        settings = GraphSettings.from_dict(graph_settings("rows", n, None))
+        graph = build_graph(X.astype(np.float32), settings)
+        with tempfile.TemporaryDirectory() as folder:
+            session = LabelingSession(graph, np.full(n, -1), list("0123456789"), folder=folder)
+            times = np.array([_timed_answer(session, y) for _ in range(60)])[30:]
+            session.close()
+        shown, after, rest = np.median(times, axis=0)
+        print(f"| {n} | 10 | {shown:.2f} | {after:.3f} | {rest:.3f} |", flush=True)
+
+
+def _timed_answer(session, y):
+    """Return CPU seconds: before, in, and after an answer."""
+    marks = [time.process_time()]
+    row = session.suggest().row
+    session.because(row)
+    marks.append(time.process_time())
+    session.answer(row, str(y[row]))
+    session.labels()
+    marks.append(time.process_time())
+    session.estimate()
+    session.suggest()
+    return np.diff([*marks, time.process_time()])
+
+
 def main():
     """Run a command."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=("promise", "table"))
+    parser.add_argument("command", choices=("promise", "table", "latency"))
     parser.add_argument("--runs", type=int, default=120)
     parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--rows", default="1000,10000,100000")
     parser.add_argument("--store", type=Path, default=CACHE / "runs.csv")
     arguments = parser.parse_args()
     arguments.store.parent.mkdir(parents=True, exist_ok=True)
-    {"promise": run, "table": table}[arguments.command](arguments)
+    {"promise": run, "table": table, "latency": latency}[arguments.command](arguments)
 
 
 if __name__ == "__main__":

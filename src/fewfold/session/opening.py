@@ -168,10 +168,9 @@ def _prepare(folder, intake, digest, seed, echo) -> Prepared:
     n, shape = intake.X.shape[0], intake.image_shape
     path = folder / f"prepared-{digest[:16].replace(':', '-')}.h5"
     names = [ROWS_GRAPH, *([IMAGES_GRAPH] if shape is not None else [])]
-    is_sparse = hasattr(intake.X, "tocsr")
     if not path.exists():
         echo("  Building the graph and the map, once.")
-        graphs = {name: workspace.graph_settings(name, n, shape, is_sparse) for name in names}
+        graphs = {name: workspace.graph_settings(name, n, shape) for name in names}
         write_prepared(path, folder / FEATURES, {}, members=[], task="classification",
                        graphs=graphs, seed=seed)  # fmt: skip
     return read_prepared(path, {}, n)
