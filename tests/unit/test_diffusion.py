@@ -304,7 +304,7 @@ def test_extension_ignores_neighbours_that_no_label_reaches():
 @pytest.mark.parametrize(
     ("options", "X", "y", "message"),
     [
-        ({"method": "heat"}, np.eye(4), [0, 1, -1, -1], "Choose one of"),
+        ({"method": "heat"}, np.eye(4), [0, 1, -1, -1], "Allowed: poisson, spreading, propagation"),
         ({"method": "spreading", "alpha": 1.0}, np.eye(4), [0, 1, -1, -1], "alpha"),
         ({}, np.eye(4), [-1, -1, -1, -1], "No sample is labeled"),
         ({"metric": "precomputed"}, np.ones((3, 2)), [0, 1, -1], "square"),
