@@ -37,12 +37,14 @@ class Learner(PlainState, BaseEstimator):
 
         parameters, own = parameters_of(type(self)), self.get_params(deep=False)
         given = {p.keyword: own[p.keyword] for p in parameters if p.keyword in own}
-        # What the declaration leaves open may be None; a function has no name in a config.
+        # What the declaration leaves open may be None; a function or an estimator, which no
+        # config can name, is the user's own.
+        plain = str | int | float | list | tuple | dict | np.generic | np.ndarray | None
         left_open = {p.keyword for p in parameters if p.default is None}
         given = {
             name: value
             for name, value in given.items()
-            if not callable(value) and not (value is None and name in left_open)
+            if isinstance(value, plain) and not (value is None and name in left_open)
         }
         check_parameters(type(self).__name__, parameters, given)
 
