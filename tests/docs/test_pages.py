@@ -53,7 +53,14 @@ PRIVATE = {
 
 
 # Pages that other work changes now; the list will go.
-LATER = {"architecture.md", "label.md", "scaling.md", "invariant-graphs.md", "answer.md"}
+LATER = {
+    "architecture.md",
+    "label.md",
+    "scaling.md",
+    "invariant-graphs.md",
+    "answer.md",
+    "session.md",
+}
 PROSE = [page for page in PAGES if page.name not in LATER]
 
 
@@ -85,3 +92,15 @@ def test_words_are_those_of_the_field(page):
             if re.search(rf"\b{word}\b", plain, re.I):
                 found.append(f"line {number}: {word} (say {better})")
     assert not found, f"{page.name}: " + "; ".join(found)
+
+
+def test_the_site_lists_every_page_once():
+    listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
+    assert len(listed) == len(set(listed))
+    assert pages <= set(listed), f"Add to nav of mkdocs.yml: {pages - set(listed)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_conflict_marks(page):
+    assert not re.search(r"^(<<<<<<< |>>>>>>> )", page.read_text(encoding="utf-8"), re.M)
