@@ -169,6 +169,96 @@ def nested_json(folder):
     return folder / "my.json"
 
 
+def ods(folder):
+    """An OpenDocument sheet, as LibreOffice writes it but for its styles."""
+    import zipfile
+    from xml.sax.saxutils import escape
+
+    def cell(value):
+        if value is None or value != value:
+            return "<table:table-cell/>"
+        if isinstance(value, float):
+            return (f'<table:table-cell office:value-type="float" office:value="{value}">'
+                    f"<text:p>{value}</text:p></table:table-cell>")  # fmt: skip
+        return (f'<table:table-cell office:value-type="string"><text:p>{escape(str(value))}'
+                "</text:p></table:table-cell>")  # fmt: skip
+
+    rows = [list(base()), *base().astype(object).to_numpy().tolist()]
+    table = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    names = " ".join(
+        f'xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"'
+        for n in ("office", "table", "text")
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    with zipfile.ZipFile(folder / "my.ods", "w") as file:
+        file.writestr("mimetype", kind)
+        file.writestr("content.xml", f"<office:document-content {names}><office:body>"
+                      f'<office:spreadsheet><table:table table:name="Sheet1">{table}</table:table>'
+                      "</office:spreadsheet></office:body></office:document-content>")  # fmt: skip
+        file.writestr("META-INF/manifest.xml", "<manifest/>")
+    return folder / "my.ods"
+
+
+def images(side, table=False, unlabeled="unlabeled"):
+    """A writer of a folder of images: subfolders by class, or ``table``: metadata.csv inside."""
+
+    def write(folder):
+        from PIL import Image
+
+        found, names = base(), []
+        for i, kind in enumerate(found["species"]):
+            known = isinstance(kind, str) and not table
+            name = f"{kind if known else unlabeled}/{i}.png"
+            path = folder / "pictures" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pixels = np.random.default_rng(i).integers(0, 255, (side, side), np.uint8)
+            Image.fromarray(pixels).save(path)
+            names.append(name)
+        if table:
+            labels = pd.DataFrame({"file_name": names, "species": found["species"]})
+            labels.to_csv(folder / "pictures/metadata.csv", index=False)
+        return folder / "pictures"
+
+    return write
+
+
+def cells(folder):
+    """An h5ad file as scanpy writes it, with an embedding and scANVI's mark."""
+    import h5py
+
+    found = base()
+    with h5py.File(folder / "my.h5ad", "w") as file:
+        file["X"] = found[["width", "height"]].to_numpy()
+        file["obsm/X_pca"] = found[["height"]].to_numpy() @ np.ones((1, 3))
+        for group, n in (("obs", N), ("var", 2)):
+            file.create_group(group).attrs["_index"] = "_index"
+            file[group]["_index"] = [f"{group}{i}" for i in range(n)]
+        file["obs"]["species"] = found["species"].fillna("Unknown").tolist()
+    return folder / "my.h5ad"
+
+
+def label_studio(folder):
+    """An export of Label Studio: two people on each labeled row."""
+    tasks = []
+    for row in base().to_dict("records"):
+        choice = [{"type": "choices", "value": {"choices": [row.pop("species")]}}]
+        known = isinstance(choice[0]["value"]["choices"][0], str)
+        people = [{"completed_by": p, "result": choice} for p in (1, 2)] if known else []
+        tasks.append({"data": row, "annotations": people})
+    (folder / "my.json").write_text(json.dumps(tasks))
+    return folder / "my.json"
+
+
+def people(folder):
+    """Three people's labels in columns of their own."""
+    frame = base().drop(columns="species").assign(
+        **{name: base()["species"] for name in ("anna", "ben", "cleo")}
+    )  # fmt: skip
+    frame.loc[0, "ben"] = "oak"
+    frame.to_csv(folder / "my.csv", index=False)
+    return folder / "my.csv"
+
+
 class Stream:
     """A frame of another library: all it offers is Arrow's stream, as polars does."""
 
@@ -232,6 +322,7 @@ FORMS = [
     Form("Parquet", by("to_parquet", "my.parquet"), kinds={"soil": "category"}),
     Form("Feather", by("to_feather", "my.feather")),
     Form("Excel", by("to_excel", "my.xlsx", index=False)),
+    Form("OpenDocument", ods),
     Form("JSON, records", by("to_json", "my.json", orient="records")),
     Form("JSON, columns", json_columns),
     Form("JSON, nested records", nested_json, kinds={"size.w": "number"}),
@@ -240,6 +331,19 @@ FORMS = [
     Form("CSV with embeddings written as lists", vectors_as_text, kinds={"embedding": "vector"}),
     Form("NPZ with X and y, -1 unlabeled", npz, options={"target": "y"}, says=("marked '-1'",)),
     Form("NPY and a file of labels", npy, options={"target": None, "labels": "labels.txt"}),
+    Form("folder of images, a subfolder per class", images(12), options={"target": None},
+         says=("40 images, used as 12 x 12 grey pixels",)),
+    Form("folder of images, labels in metadata.csv", images(12, table=True)),
+    Form("folder of larger images", images(80, unlabeled="unlabelled"), options={"target": None},
+         says=("described by their gradients (HOG)",)),
+    Form("h5ad, marked Unknown", cells, says=("40 cells x 2 genes", "marked 'Unknown'")),
+    Form("h5ad with --use obsm:X_pca", cells, options={"x": "obsm:X_pca"},
+         says=("40 cells x 3 numbers of obsm:X_pca",)),
+    Form("export of Label Studio, two annotators", label_studio, options={"target": "label"},
+         says=("An export of Label Studio", "2 annotators")),
+    Form("columns of three annotators", people,
+         options={"target": None, "annotators": ["anna", "ben", "cleo"]},
+         says=("3 annotators, who disagree on 1 rows",)),
     Form("pandas data frame", lambda folder: base()),
     Form("frame of another library (Arrow stream)", lambda folder: Stream(base())),
     Form("polars data frame", lambda folder: polars_frame()),

@@ -180,7 +180,7 @@ def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, e
 def first_warnings(intake: Intake) -> list[dict]:
     """Warnings that need no method: they concern the file."""
     found = []
-    if intake.image_shape is None:
+    if intake.image_shape is None and intake.preparation is None:
         found = warnings_.uneven_scales(intake.X, intake.feature_names)
     if intake.task != "classification":
         return found
