@@ -115,7 +115,7 @@ def test_names(tmp_path):
     refused(path, "encoding='utf-99' is not known", target="species", encoding="utf-99")
     refused(path, "image_shape=[2, 2] needs 4", "found 2", target="species", image_shape=[2, 2])
     refused(tmp_path / "tabel.csv", "no such file", "Did you mean", "table.csv", target="species")
-    refused(tmp_path, "is a folder", target="species")
+    refused(tmp_path, "the folder holds no images", target="species")
     refused(table(tmp_path, "x", "a.xlsx"), "not a whole spreadsheet", "CSV", target="y")
     refused(table(tmp_path, "x", "a.doc"), "'.doc' are not read", "CSV", target="y")
     refused(table(tmp_path, "x", "a.npy.gz"), "Decompress it first", target="y")

@@ -90,19 +90,23 @@ def _read_json(file, suffix):
     with sound(file, "readable as text"):
         text = data.tobytes().decode(guess_encoding(data)).removeprefix("\ufeff")
     try:
-        found = json.loads(text) if suffix == ".json" else _lines(text)
+        return _frame(file, _parsed(text, suffix), pd)
     except RecursionError as error:
         raise InputError(f"{file}: is nested too deeply. Give a list of flat records.") from error
     except json.JSONDecodeError as error:
-        if suffix == ".json" and "Extra data" in error.msg:
-            return _frame(file, _lines_of(file, text), pd)
         raise InputError(
             f"{file}, line {error.lineno}: not JSON ({error.msg}). Write it again."
         ) from error
-    return _frame(file, found, pd)
 
 
-def _lines(text):
+def _parsed(text, suffix):
+    """The JSON of a text; one with several values holds one per line, whatever its name."""
+    if suffix == ".json":
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            if "Extra data" not in error.msg:
+                raise
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
@@ -111,13 +115,6 @@ def _lines(text):
             except json.JSONDecodeError as error:
                 raise json.JSONDecodeError(error.msg, "\n" * (number - 1), number - 1) from error
     return found
-
-
-def _lines_of(file, text):
-    try:
-        return _lines(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from error
 
 
 def _frame(file, found, pd):

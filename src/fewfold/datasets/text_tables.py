@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
 import re
@@ -114,11 +113,17 @@ def _as_utf8(file, encoding):
     A file that is UTF-8 is mapped, not read: it may be large, and one copy of it is one too many.
     """
     data, notes = raw_bytes(file), []
-    if encoding is None and (encoding := guess_encoding(data)) != "utf-8":
+    found = guess_encoding(data)
+    if encoding is None and (encoding := found) != "utf-8":
         notes = [f"The letters are stored as {encoding}; --encoding says otherwise."]
-    if not _is_plain_utf8(data, encoding):
+    is_utf8 = found == "utf-8" == encoding.lower().replace("utf8", "utf-8")
+    if not is_utf8 or not _contains(data, b"\n"):  # the parser wants line feeds
         return memoryview(decode(file, data.tobytes(), encoding).encode()), encoding, notes
     return data[3:] if data[:3] == b"\xef\xbb\xbf" else data, encoding, notes
+
+
+def _contains(data, byte):
+    return any(byte in data[s : s + _PIECE].tobytes() for s in range(0, len(data), _PIECE))
 
 
 def _first_rows(text, start, delimiter):
@@ -250,21 +255,6 @@ def delimiter_of(file: Path, text: str, given: str | None) -> str:
     return next((d for d in others if d in header.strip()), usual)
 
 
-def _is_plain_utf8(data: memoryview, encoding: str) -> bool:
-    """Whether bytes are UTF-8 with line feeds, as the parser wants them."""
-    if encoding.lower().replace("-", "") != "utf8":
-        return False
-    decoder, line_ends = codecs.getincrementaldecoder("utf-8")(), False
-    try:
-        for s in range(0, len(data), _PIECE):
-            piece = data[s : s + _PIECE].tobytes()
-            line_ends = line_ends or b"\n" in piece
-            decoder.decode(piece, final=s + _PIECE >= len(data))
-    except UnicodeDecodeError:
-        return False
-    return line_ends
-
-
 def parse_text(table: TextTable, text_columns: set, only, all_text: bool = False):
     """Read the rows of a text table as an Arrow table.
 
@@ -284,7 +274,7 @@ def parse_text(table: TextTable, text_columns: set, only, all_text: bool = False
     raw, names = table.body, table.names
     if not raw[:_PIECE].tobytes().strip():
         return pa.table({name: pa.array([], pa.string()) for name in names})
-    has_quotes = any(b'"' in raw[s : s + _PIECE].tobytes() for s in range(0, len(raw), _PIECE))
+    has_quotes = _contains(raw, b'"')
 
     def parse(types, block, only=only, marks=None):
         return arrow_csv.read_csv(

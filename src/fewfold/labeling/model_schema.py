@@ -56,10 +56,8 @@ def _kind(name, required=None, more=None):
 def _text_plan(value, sizes):
     """Allow words with their weights and directions, as many of each as there are words."""
     fault = _TEXT(value, sizes)
-    if fault is not None or "terms" not in value:
+    if fault is not None:
         return fault
-    if not {"weights", "directions"} <= set(value):
-        return "lacks weights or directions of its terms"
     n = len(value["terms"])
     if len(set(value["terms"])) < n:
         return "has a term twice"
@@ -67,7 +65,7 @@ def _text_plan(value, sizes):
     return None if lengths == {n} else f"has {n} terms, and {sorted(lengths)} weights of them"
 
 
-_TEXT = _kind("text", more={
+_TEXT = _kind("text", {
     "terms": list_of(column_name, 1, 500),
     "weights": list_of(number(0, 1000), 1, 500),
     "directions": list_of(list_of(number(-10, 10), 1, 500), 1, 32),
@@ -79,7 +77,7 @@ _KINDS = {
         {"written": _STYLE, "others_empty": truth, "n_others": number(0, 1e12, whole=True)},
     ),
     "category": _kind("category", {"categories": list_of(column_name, 1, 1000)}, {"other": truth}),
-    "date": _kind("date", more={"day_first": truth, "hour": truth, "fill": number(-1e5, 9e4)}),
+    "date": _kind("date", {"fill": number(-1e5, 9e4)}, {"day_first": truth, "hour": truth}),
     "text": _text_plan,
     "code": _kind("code"),
     "vector": _kind("vector", {"length": number(1, 100_000, whole=True)}),

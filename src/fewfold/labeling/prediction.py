@@ -136,9 +136,9 @@ def _as_prepared(X):
 def _read_cells(model, file):
     """Read an h5ad file whose genes are those of the model, in any order."""
     known = model.found["feature_names"]
-    # An embedding's features are called obsm:X_pca[0], ... when the model is made.
+    # Features of an embedding or a layer are called obsm:X_pca[0], layers:counts[CD3E], ...
     first = (known or [""])[0]
-    use = first.rpartition("[")[0] if first.startswith("obsm:") else None
+    use = first.partition("[")[0] if first.startswith(("obsm:", "layers:")) else None
     cells = read_cell_file(file, Request(FileOptions(x=use), with_labels=False, command=True))
     if model.columns is not None or known is None:
         raise InputError(

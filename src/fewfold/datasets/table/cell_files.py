@@ -7,6 +7,7 @@ nothing else has to be installed.
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -53,24 +54,13 @@ def scan_cell_file(file: Path, request: Request) -> FileShape:
     return FileShape(content.X.shape, content.labels, content.where, sparse.issparse(content.X))
 
 
-class _opened:
-    """An h5ad file; what h5py raises on damage becomes one clear error."""
+@contextmanager
+def _opened(file: Path, mode: str = "r"):
+    """Open an h5ad file; what h5py raises on damage becomes one clear error."""
+    import h5py
 
-    def __init__(self, file: Path, mode: str = "r"):
-        self.file, self.mode = file, mode
-
-    def __enter__(self):
-        import h5py
-
-        self.sound = sound(self.file, "a whole h5ad file")
-        self.sound.__enter__()
-        self.opened = h5py.File(self.file, self.mode)
-        return self.opened
-
-    def __exit__(self, *raised):
-        if hasattr(self, "opened"):
-            self.opened.close()
-        return self.sound.__exit__(*raised)
+    with sound(file, "a whole h5ad file"), h5py.File(file, mode) as opened:
+        yield opened
 
 
 def _encoding(node) -> str:
@@ -133,9 +123,9 @@ def _features(file, opened, use):
     if part not in ("obsm", "layers") or name not in opened.get(part, ()):
         raise InputError(f"{file}: --use {use}: not there. Allowed: {_choices(opened)}.")
     X = _matrix(file, opened[part][name], f"{part}[{name}]")
-    if part == "layers":
-        return X, _index(file, opened, "var")
-    return X, [f"{use}[{j}]" for j in range(X.shape[1])]
+    # So named that `predict` knows what to take of a new file.
+    inner = _index(file, opened, "var") if part == "layers" else range(X.shape[1])
+    return X, [f"{use}[{name}]" for name in inner]
 
 
 def _choices(opened):

@@ -63,11 +63,7 @@ def date_names(column: dict) -> list[str]:
 def date_values(series, column: dict) -> np.ndarray:
     """Return the features of a column of dates, by its plan."""
     times = read_dates(series, column.get("day_first", False))
-    if "fill" in column:
-        fill = START + pd.Timedelta(days=column["fill"])
-    else:  # a plan of an older fewfold
-        fill = times.dropna().median() if times.notna().any() else pd.Timestamp(0)
-    times = times.fillna(fill)
+    times = times.fillna(START + pd.Timedelta(days=column["fill"]))
     season = 2 * np.pi * times.dt.day_of_year.to_numpy() / 365.25
     week = 2 * np.pi * times.dt.day_of_week.to_numpy() / 7
     years = times.dt.year.to_numpy() - 2000 + times.dt.day_of_year.to_numpy() / 365.25

@@ -11,7 +11,6 @@ import numpy as np
 MOST_TERMS = 500
 MOST_DIRECTIONS = 32
 N_GRAMS = 32
-N_HASHED = 256  # of plans of an older fewfold, which stored no words
 DIGITS = 4
 WORD = r"(?u)\b\w+\b"
 
@@ -50,11 +49,6 @@ def describe_texts(name: str, text: np.ndarray) -> dict | None:
 
 def text_values(text: np.ndarray, column: dict) -> np.ndarray:
     """Return the features of a column of free text, by its plan."""
-    if "terms" not in column:
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        hashed = HashingVectorizer(n_features=N_HASHED, alternate_sign=True, norm="l2")
-        return hashed.transform(text.tolist()).toarray()
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.preprocessing import normalize
 
@@ -66,8 +60,6 @@ def text_values(text: np.ndarray, column: dict) -> np.ndarray:
 
 def text_names(column: dict) -> list[str]:
     """Return the names of the features of a column of free text."""
-    if "terms" not in column:
-        return [f"{column['name']}: words {j}" for j in range(N_HASHED)]
     return [f"{column['name']}: topic {j + 1}" for j in range(len(column["directions"]))]
 
 
