@@ -286,6 +286,12 @@ def test_cells_and_genes(tmp_path):
     assert np.allclose(rows.toarray(), [[0.8, 0.6], [0, 0], [0, 1]]) and names[0] == "c0"
     model.found = {"feature_names": embedded.feature_names}
     assert np.array_equal(_read_cells(model, path)[0], pca)
+    with h5py.File(path, "r+") as file:
+        file["layers/counts"] = 2 * X.toarray()
+    layered = read_input(path, "kind", x="layers:counts")
+    assert layered.feature_names == [f"layers:counts[{g}]" for g in genes]
+    model.found = {"feature_names": layered.feature_names}  # not X, which has the same genes
+    assert np.array_equal(_read_cells(model, path)[0], 2 * X.toarray())
     model.found = {"feature_names": ["g9"]}
     with pytest.raises(InputError, match="1 genes of the model are missing .g9."):
         _read_cells(model, path)
