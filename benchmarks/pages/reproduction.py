@@ -34,7 +34,7 @@ PAPERS = {
 INTRO = """# The papers' tables, with our numbers beside them
 
 Written by `make reproduction-docs` from `data/published/` (what the papers print) and
-`data/measured/` (what `fewfold reproduce KEY --commit-table` measured); a test holds it to them.
+`data/measured/` (what `fewfold reproduce KEY --commit-table` measured); a test compares them.
 
 A cell reads *published → **measured** mark*, with ± one standard deviation over the draws.
 
