@@ -27,13 +27,11 @@ import pandas as pd
 from fewfold.labeling import first_weights, stacking
 from fewfold.labeling.answering import answer
 
-# What each scheme changes: attributes of modules, or (a set of) members to leave out.
+# What each scheme changes: attributes of modules.
 SCHEMES = {
     "combined": {},
-    "weights as 6 labels": {"stacking.FIRST_LABELS": 6.0},
-    "weights as 20 labels": {"stacking.FIRST_LABELS": 20.0},
-    "first weights only": {"stacking.FIRST_LABELS": 1e5},
-    "trees 3": {"first_weights.EMPHASIS": {"trees": 3.0}},
+    "weights as 2 labels": {"stacking.FIRST_LABELS": 2.0},
+    "first weights only": {"stacking.FIRST_LABELS": 1e5, "stacking.MOST_PULL": 1e5},
 }
 # Chapelle, Schoelkopf, Zien 2006, Chapter 21, as in the notes on the papers: the best three.
 PUBLISHED = {

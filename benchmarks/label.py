@@ -5,13 +5,17 @@
     python benchmarks/label.py advice digits --shares 0.02 --draws 8
     python benchmarks/label.py sources semeion --counts 54 100 300 --draws 10 --first 300
     python benchmarks/label.py cost --sizes 350x7x34 1500x241x100
+    python benchmarks/label.py tables --draws 4 --first 8 --csv FILE
+    python benchmarks/label.py numbers|book --csv FILE
 
 ``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
 the blanked rows with each method of the default config on the same labels, among them the RBF SVM
 and scikit-learn's LabelSpreading. ``coverage`` repeats combining and estimating on many draws of
 labels, in this process. ``sources`` compares ways to diffuse labels drawn at random, of which some
 classes have more than others. ``cost`` gives the CPU seconds of the command, by part, and again
-after one more label, on made-up tables of rows x columns x labels.
+after one more label, on made-up tables of rows x columns x labels. ``tables``, ``numbers`` and
+``book`` run the command on each set and draw (cells already in the file are kept) and print its
+error beside five single learners, or beside the published errors (see `command_rows.py`).
 """
 
 import argparse
@@ -329,9 +333,26 @@ def cost(args):
             print(f"{size}, {title}: {total:.1f} CPU s ({listed}, the rest {rest:.1f})", flush=True)
 
 
+def cells(args):
+    """Errors of the command on tables or the SSL-book sets, kept in a file."""
+    import warnings
+
+    from command_rows import run
+
+    warnings.simplefilter("ignore")
+    draws = range(12) if args.what == "book" else range(args.first, args.first + args.draws)
+    run(args.what, draws, Path(args.csv or f"results/label-{args.what}.csv"))
+
+
+WHAT = {
+    "files": files, "coverage": coverage, "advice": advice, "sources": sources, "cost": cost,
+    "tables": cells, "numbers": cells, "book": cells,
+}  # fmt: skip
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["files", "coverage", "advice", "sources", "cost"])
+    parser.add_argument("what", choices=list(WHAT))
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--sizes", nargs="+", default=["350x7x34", "1500x241x100"])
     parser.add_argument("--shares", nargs="+", type=float, default=[0.05])
@@ -344,16 +365,10 @@ def main(argv):
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--single", action="store_true", help="compare with single methods")
     parser.add_argument("--slow", action="store_true", help="with --single: the slow ones too")
+    parser.add_argument("--csv", help="file of the cells of tables, numbers and book")
     parser.add_argument("--work", help="folder for the files; a temporary one by default")
     args = parser.parse_args(argv)
-    what = {
-        "files": files,
-        "coverage": coverage,
-        "advice": advice,
-        "sources": sources,
-        "cost": cost,
-    }
-    what[args.what](args)
+    WHAT[args.what](args)
 
 
 if __name__ == "__main__":

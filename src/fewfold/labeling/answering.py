@@ -98,7 +98,8 @@ def _classes(members, evidence, task, classes, priors):
         else:
             fitted, sure = calibrated(part, said[judged], codes[judged])
             part = replace(part, calibration=fitted)
-            comparison |= _compared(members, evidence, task, said, judged, asked, classes)
+            both = said, part.proba(held_out)
+            comparison |= _compared(members, evidence, task, both, judged, asked, classes)
             right = said.argmax(axis=1) == codes
             quality = {
                 "before": calibration_error(said[judged].max(axis=1), right[judged]),
@@ -133,12 +134,17 @@ def _second(proba, y, decided):
     return np.where(given, other, decided["second"])
 
 
-def _compared(members, evidence, task, said, judged, asked, classes):
-    """Return the table of candidates, the expected error, the trivial one, the confusions."""
+def _compared(members, evidence, task, both, judged, asked, classes):
+    """Return the table of candidates, the expected error, the trivial one, the confusions.
+
+    ``both``: the combined answers to held-out labels, by weights that have not seen them and by
+    those that have.
+    """
     codes = task.targets.astype(np.int64)
     counts = np.bincount(codes, minlength=task.n_classes)
     weights = np.ones(len(codes)) if asked is None else asked[codes] / counts[codes]
-    codes, weights, said = codes[judged], weights[judged], said[judged].argmax(axis=1)
+    codes, weights = codes[judged], weights[judged]
+    said, seen = (one[judged].argmax(axis=1) for one in both)
     wrong = said != codes
     trivial = estimates.trivial_classes(codes, weights, classes)
     always = codes != list(map(str, classes)).index(trivial["answer"])
@@ -149,7 +155,9 @@ def _compared(members, evidence, task, said, judged, asked, classes):
                           own.astype(float) - wrong))  # fmt: skip
     n_folds = int(task.fold.max()) + 1
     return {
-        "estimate": estimates.class_estimate(wrong, weights, n_folds, task.n_classes),
+        "estimate": estimates.class_estimate(
+            wrong, weights, n_folds, task.n_classes, seen != codes
+        ),
         "trivial": {**trivial, "beaten": estimates.beats(wrong * weights, always * weights)},
         "table": sorted(table, key=lambda row: (row["loss"], row["method"])),
         "confusion": estimates.confusion(codes, said, task.n_classes),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-# Weight of the prior (leave the confidences as they are), in held-out rows.
-PRIOR_ROWS = 2.0
+# How strongly slope and shift are held near 1 and 0 (leave the confidences as they are): the
+# level of the confidences can be off by far with few labels, their spread is mostly right.
+SLOPE_PRIOR, SHIFT_PRIOR = 10.0, 0.5
 LEAST_SLOPE = 0.05  # rows that differ keep confidences that differ
 
 
@@ -16,7 +17,9 @@ def log_odds(confidence, floor: float = 1e-4) -> np.ndarray:
 
 
 def fit_calibration(confidence, correct) -> tuple[float, float]:
-    """Fit ``P(right) = sigmoid(slope * log_odds(c) + shift)`` on held-out rows (Platt scaling).
+    """Fit ``P(right) = sigmoid(slope * log_odds(c) + shift)`` on held-out rows.
+
+    As Platt's scaling, with a prior on slope and shift instead of his smoothed targets.
 
     Parameters
     ----------
@@ -37,24 +40,22 @@ def fit_calibration(confidence, correct) -> tuple[float, float]:
     0.6
     """
     from scipy.optimize import minimize
+    from scipy.special import expit
 
     confidence, correct = np.asarray(confidence, float), np.asarray(correct, bool)
     known = np.isfinite(confidence)
     score, right = log_odds(confidence[known]), correct[known]
     if not len(right):
         return 1.0, 0.0
-    # Platt's targets: a class seen n times is right with probability (n + 1) / (n + 2).
-    n_right = right.sum()
-    target = np.where(right, (n_right + 1) / (n_right + 2), 1 / (len(right) - n_right + 2))
 
     def loss(parameters):
         slope, shift = parameters
         z = slope * score + shift
-        value = np.sum(np.logaddexp(0, z) - target * z)
-        gap = 1 / (1 + np.exp(-z)) - target
-        value += PRIOR_ROWS * ((slope - 1) ** 2 + shift**2 / 4)
-        return value, np.array(
-            [gap @ score + 2 * PRIOR_ROWS * (slope - 1), gap.sum() + PRIOR_ROWS * shift / 2]
+        value = np.sum(np.logaddexp(0, z) - right * z)
+        value += SLOPE_PRIOR * (slope - 1) ** 2 + SHIFT_PRIOR * shift**2
+        gap = expit(z) - right
+        return value, 2 * np.array(
+            [gap @ score / 2 + SLOPE_PRIOR * (slope - 1), gap.sum() / 2 + SHIFT_PRIOR * shift]
         )
 
     found = minimize(loss, [1.0, 0.0], jac=True, bounds=[(LEAST_SLOPE, 20.0), (-20.0, 20.0)])

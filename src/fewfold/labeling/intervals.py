@@ -1,4 +1,4 @@
-"""What to expect of the combined answer: intervals of its error, and per row for numbers."""
+"""Numbers: weights of the candidates, and an interval for each row."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from scipy.optimize import minimize
 from fewfold.exceptions import InputError
 
 STRENGTH = 0.1
-LEVEL = 0.95
-# Labels that are missing per class and label: with few labels per class a draw that has many of
-# one and few of another looks easy and labels badly.
-_UNEVEN_DRAWS = 2.5
 
 
 def regression_weights(held_out, y, first, strength: float = STRENGTH) -> np.ndarray:

@@ -18,7 +18,7 @@ from scipy.optimize import minimize, minimize_scalar
 from fewfold.labeling.priors import with_factors
 
 # The first weights count as much as a fifth of the labels, and as this many at most.
-FIRST_LABELS = 5.0
+FIRST_LABELS, MOST_PULL = 5.0, 0.2
 # Weight of the belief that a candidate's own probabilities are right, in labels.
 TEMPERATURE_PRIOR = 5.0
 _FLOOR = 1e-3  # a sure mistake costs log(1000 k), not everything
@@ -76,7 +76,7 @@ def mixture_weights(held_out, codes, first, strength: float | None = None) -> np
         Weights without evidence; positive, summing to 1.
     strength : float, optional
         Of the Kullback-Leibler divergence from ``first``, by default
-        ``min(FIRST_LABELS / m, 0.2)``.
+        ``min(FIRST_LABELS / m, MOST_PULL)``.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def mixture_weights(held_out, codes, first, strength: float | None = None) -> np
     True
     """
     k = held_out.shape[2]
-    strength = min(FIRST_LABELS / len(codes), 0.2) if strength is None else strength
+    strength = min(FIRST_LABELS / len(codes), MOST_PULL) if strength is None else strength
     own = held_out[:, np.arange(len(codes)), codes].T
     own = (1 - _FLOOR) * own + _FLOOR / k
     log_first = np.log(first)
