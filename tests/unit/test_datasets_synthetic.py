@@ -1,13 +1,24 @@
 """Generated datasets: geometry, shares, seeds."""
 
+import os
+
 import numpy as np
 import pytest
 
 from fewfold.datasets import describe, load
+from fewfold.datasets.large import BLOCK_ROWS, deform, deformed_images
 from fewfold.datasets.synthetic import GENERATORS
 from fewfold.exceptions import InputError
 
-NAMES = sorted(GENERATORS)
+# Made of published digits, which only a mirror has.
+DIGITS = pytest.mark.skipif(
+    not os.environ.get("FEWFOLD_MIRROR"), reason="FEWFOLD_MIRROR names no folder"
+)
+NAMES = [
+    pytest.param(name, marks=DIGITS if name == "deformed_mnist" else ())
+    for name in sorted(GENERATORS)
+]
+LARGE = {"curved_manifolds": np.float32, "deformed_mnist": np.uint8}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,7 +31,7 @@ def test_common(name):
     assert (shape.n_samples, shape.n_features) == data.X.shape
     assert (shape.n_classes, shape.task, shape.n_test) == (data.n_classes, data.task, 50)
     assert data.test_mask.tolist() == [False] * 300 + [True] * 50
-    assert data.X.dtype == np.float64 and np.isfinite(data.X).all()
+    assert data.X.dtype == LARGE.get(name, np.float64) and np.isfinite(data.X).all()
     assert data.groups.dtype == np.int64 and data.groups.min() == 0
     if data.task == "classification":
         assert data.y.dtype == np.int64
@@ -141,7 +152,7 @@ def test_bad_options(options, words):
 
 
 def test_one_row():
-    for name in NAMES:
+    for name in sorted(set(GENERATORS) - {"deformed_mnist"}):
         assert load(name, n_samples=1).X.shape[0] == 1
 
 
@@ -154,3 +165,55 @@ def test_series_without_noise_are_a_plateau_a_rise_and_a_fall():
             assert np.allclose(slopes, 0)
         else:
             assert np.allclose(slopes, slopes[0]) and (slopes[0] > 0) == (shape == 1)
+
+
+def test_the_first_rows_of_large_sets_do_not_depend_on_how_many_follow():
+    few, many = (load("curved_manifolds", n_samples=n, seed=2) for n in (100, BLOCK_ROWS + 100))
+    whole = load("curved_manifolds", n_samples=2 * BLOCK_ROWS, seed=2)
+    assert np.array_equal(many.X[:BLOCK_ROWS], whole.X[:BLOCK_ROWS])
+    assert not np.array_equal(whole.X[:100], whole.X[BLOCK_ROWS : BLOCK_ROWS + 100])
+    assert few.X.shape == (100, 50)
+
+
+def test_curved_manifolds_are_curved_and_apart_but_for_their_noise():
+    data = load("curved_manifolds", n_samples=20_000, seed=0, noise=0.0)
+    new = load("curved_manifolds", n_samples=500, seed=1, noise=0.0)
+    nearest = ((new.X[:, None, :] - data.X[None, :4000]) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.mean(data.y[nearest] == new.y) > 0.98  # the same manifolds whatever the seed
+    own = data.X[data.y == 0].astype(float)
+    spread = np.linalg.svd(own - own.mean(axis=0), compute_uv=False) ** 2
+    # Of dimension 4, and bent into 8 directions.
+    assert (spread > 1e-6 * spread[0]).sum() == 8 and spread[4:].sum() > 0.02 * spread.sum()
+    noisy = load("curved_manifolds", n_samples=20_000, seed=0, noise=0.3)
+    assert np.std(noisy.X - data.X) == pytest.approx(0.3, rel=0.01)
+
+
+def test_deformations_are_as_strong_as_asked():
+    rng = np.random.default_rng(0)
+    images = np.zeros((2000, 28, 28), np.uint8)
+    images[:, 13:15, 13:15] = 250
+
+    def centers(**options):
+        found = deform(images, rng, **options).astype(float)
+        mass = found.sum(axis=(1, 2))
+        assert (mass > 0).all()
+        return np.stack([(found.sum(axis=2) @ np.arange(28)) / mass,
+                         (found.sum(axis=1) @ np.arange(28)) / mass], axis=1)  # fmt: skip
+
+    assert np.std(centers(elastic=1.5, affine=0)) == pytest.approx(1.5, rel=0.2)
+    assert np.std(centers(elastic=0, affine=1.0)) == pytest.approx(1.0, rel=0.2)
+    assert np.all(centers(elastic=0, affine=0) == 13.5)
+
+
+@DIGITS
+def test_deformed_digits_are_like_their_origins():
+    train = load("mnist", part="train")
+    images = np.asarray(train.X, np.uint8).reshape(-1, 28, 28)
+    X, number = deformed_images(images, 500, np.random.default_rng(3))
+    origin = images[number].reshape(500, -1)
+    alike = [np.corrcoef(a, b)[0, 1] for a, b in zip(X, origin)]
+    other = [np.corrcoef(a, b)[0, 1] for a, b in zip(X, np.roll(origin, 1, axis=0))]
+    assert 0.6 < np.mean(alike) < 0.95 and np.mean(other) < np.mean(alike) - 0.3
+    assert X.mean() == pytest.approx(origin.mean(), rel=0.15)
+    data = load("deformed_mnist", n_samples=500, seed=3)
+    assert data.image_shape == (28, 28) and np.bincount(data.y).min() > 20

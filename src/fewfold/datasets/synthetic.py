@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewfold.datasets.base import Dataset
+from fewfold.datasets.large import SIDE, curved_manifolds, deformed_mnist
 from fewfold.datasets.registry import unknown_name
 from fewfold.datasets.series import LENGTH, cylinder_bell_funnel
 from fewfold.exceptions import InputError
@@ -206,6 +207,7 @@ _GOLDBERG = "A. Goldberg, X. Zhu, A. Singh, Z. Xu, R. Nowak, Multi-manifold SSL,
 _CHAPELLE = "O. Chapelle, A. Zien, Semi-supervised classification by low density separation, 2005"
 _BELKIN = "M. Belkin, P. Niyogi, Using manifold structure for partially labelled data, NIPS 2002"
 _SAITO = "N. Saito, Local feature extraction and its applications, thesis, Yale 1994"
+_LOOSLI = "G. Loosli, S. Canu, L. Bottou, Training invariant support vector machines, 2007"
 
 GENERATORS = {
     "gaussians_g50c": Generator(
@@ -243,6 +245,22 @@ GENERATORS = {
         ("cylinder", "bell", "funnel"),
         _SAITO,
         (LENGTH,),
+    ),
+    "curved_manifolds": Generator(
+        curved_manifolds,
+        "twenty curved manifolds with noise, of any size",
+        20000,
+        50,
+        tuple(map(str, range(20))),
+    ),
+    "deformed_mnist": Generator(
+        deformed_mnist,
+        "MNIST's training digits deformed, without end",
+        10000,
+        SIDE * SIDE,
+        tuple("0123456789"),
+        _LOOSLI,
+        (SIDE, SIDE),
     ),
 }
 
@@ -303,7 +321,8 @@ def generate(name: str, n_samples=None, n_test: int = 0, seed: int = 0, **option
     regression = generator.classes is None
     return Dataset(
         name=name,
-        X=np.ascontiguousarray(X, dtype=np.float64),
+        # Large sets are float32, or pixels.
+        X=X if X.dtype in (np.float32, np.uint8) else np.ascontiguousarray(X, dtype=np.float64),
         y=y.astype(np.float64 if regression else np.int64),
         task=generator.task,
         classes=None if regression else list(generator.classes),
