@@ -47,9 +47,9 @@ def test_the_ladder_solves_what_plain_conjugate_gradients_solve(rings, scores, r
 
 def test_columns_in_blocks_and_of_any_number(rings, laddered, monkeypatch):
     W, labeled, targets = rings
-    whole = spreading.poisson_scores(W, labeled, targets, 11)
-    monkeypatch.setattr(multilevel, "_COLUMNS", 8)
     parts = spreading.poisson_scores(W, labeled, targets, 11)
+    monkeypatch.setattr(multilevel, "_COLUMNS", 32)
+    whole = spreading.poisson_scores(W, labeled, targets, 11)
     np.testing.assert_allclose(whole.values, parts.values, atol=2e-5 * np.abs(whole.values).max())
     assert not whole.values[:, 3:].any()
 

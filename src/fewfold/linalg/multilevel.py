@@ -20,8 +20,8 @@ _FEW_NODES = 800
 _SMOOTHINGS = 10
 # Part of the residual that one step of smoothing takes off.
 _DAMPING = 0.75
-# Columns solved at once: so many rows of a block fit the memory that one pass over edges reads.
-_COLUMNS = 32
+# Columns solved at once: 24 were no faster, and took three times the memory.
+_COLUMNS = 8
 # A solution is carried this far before the residual is computed again in float64.
 _REDUCTION = {np.float32: 1e-4, np.float64: 1e-8}
 # Steps without halving the residual after which a solution gets no further.

@@ -183,8 +183,8 @@ def poisson_scores(
     counts = np.bincount(component[labeled], minlength=component.max() + 1)
     Y = _one_hot(labeled, targets, n, n_classes)
     means = _by_component(Y, component) / np.maximum(counts, 1)[:, None]
-    sources = np.zeros_like(Y)
-    sources[labeled] = Y[labeled] - means[component[labeled]]
+    right = Y  # in place: with many rows each copy counts
+    right[labeled] = Y[labeled] - means[component[labeled]]
     S, inverse = _normalized(W)
     d = degrees(W)
     null = np.sqrt(d)
@@ -195,11 +195,12 @@ def poisson_scores(
         along = along * (_by_component(along * R, parts) / volume[:, None])[parts]
         R -= along
 
-    right = inverse[:, None] * sources
+    right *= inverse[:, None]
     project(right)
     V, n_iterations, residual = _solve(S, null, right, tol=tol, max_iter=max_iter, project=project)
     project(V)
-    values = inverse[:, None] * V
+    V *= inverse[:, None]
+    values = V
     # Of one class only: the sources vanish, and so does the equation.
     is_single = (counts > 0) & (means.max(axis=1) > 1 - 1e-12)
     inside = is_single[component]
