@@ -208,7 +208,7 @@ def run_full(args):
 
 
 def full_labels(name, X, y, atlas, code, train, test):
-    if name.startswith("svm_"):  # C and gamma by cross-validation on 2000 of the labelled rows
+    if name.startswith("svm_"):  # C and gamma by cross-validation on 2000 of the labeled rows
         known = np.full(len(y), -1)
         known[train] = y[train]
         return FeatureSVC(name[4:], choose_rows=2000).fit(X, known).transduction_[test]

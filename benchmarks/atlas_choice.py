@@ -1,4 +1,4 @@
-"""How many neighbours should share a chart: errors on training rows that are held out.
+"""How many neighbors should share a chart: errors on training rows that are held out.
 
     FEWFOLD_MIRROR=... python benchmarks/atlas_choice.py usps digits semeion letter [--k 2 4 6]
     FEWFOLD_MIRROR=... python benchmarks/atlas_choice.py mnist --k 2 4 --rows 30000

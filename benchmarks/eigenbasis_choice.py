@@ -55,7 +55,7 @@ def mean_error(data, graph, basis, size, settings, count):
 
 
 def main(count):
-    print("error on unlabelled rows (%), mean of", count, "random draws")
+    print("error on unlabeled rows (%), mean of", count, "random draws")
     for title, (name, options, sizes) in SETS.items():
         data = load(name, **options)
         for weights in ("binary", "self_tuning"):

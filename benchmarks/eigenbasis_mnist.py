@@ -2,9 +2,9 @@
 
     FEWFOLD_MIRROR=... python benchmarks/eigenbasis_mnist.py [--draws 20]
 
-100 principal components, 8 neighbours, p = 20 % of the labels, error on the unlabelled images, mean
+100 principal components, 8 neighbors, p = 20 % of the labels, error on the unlabeled images, mean
 of random draws. "paper": binary weights, no ridge; "fewfold": the library's defaults (self-tuning
-weights, ridge chosen by leaving labels out). That these two help was first seen on the unlabelled
+weights, ridge chosen by leaving labels out). That these two help was first seen on the unlabeled
 rows of these images, so "fewfold" is no blind figure; benchmarks/eigenbasis_choice.py repeats the
 comparison on other data. k of k-NN is the best of 1, 3, 5 on the rows shown, as in the paper.
 """

@@ -74,7 +74,7 @@ def errors(names, variant, n_splits, n_steps):
         say(
             f"{name} {variant}, {n_steps} steps: error {np.mean(found):.2f} +- {spread:.2f} % over "
             f"{len(found)} splits {np.round(found, 1).tolist()}, {seconds:.1f} s a run, "
-            f"neighbourhoods {sorted(set(chosen))}"
+            f"neighborhoods {sorted(set(chosen))}"
         )
 
 

@@ -28,7 +28,7 @@ def sne_term(Y: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
     Y : ndarray of shape (n, d)
         Positions.
     P : ndarray of shape (n, n)
-        Neighbourhood probabilities: rows sum to 1, diagonal 0.
+        Neighborhood probabilities: rows sum to 1, diagonal 0.
 
     Returns
     -------
@@ -149,14 +149,14 @@ def balance_term(Y, directions, lam, prior=None) -> tuple[float, np.ndarray]:
 
 
 def label_term(Y, directions, lam, labeled, targets) -> tuple[float, np.ndarray]:
-    """Sum of KL(T_i || M_i) over labelled points, ``D`` of Eqs. 12 and 19.
+    """Sum of KL(T_i || M_i) over labeled points, ``D`` of Eqs. 12 and 19.
 
     Parameters
     ----------
     Y, directions, lam : as in `log_memberships`
     labeled : ndarray of int, shape (l,)
     targets : ndarray of shape (l, K)
-        Class probabilities of the labelled points.
+        Class probabilities of the labeled points.
     """
     log_m = log_memberships(Y, directions, lam)
     value, slope = _labels(log_m, np.exp(log_m), labeled, targets)

@@ -1,8 +1,8 @@
 """Print the figures of docs/methods/multimanifold.md and docs/notes/multimanifold.md.
 
-python benchmarks/multimanifold.py synthetic [--sets a,b] [--labelled 20,40] [--trials 10]
+python benchmarks/multimanifold.py synthetic [--sets a,b] [--labeled 20,40] [--trials 10]
 python benchmarks/multimanifold.py digits [--trials 10]
-python benchmarks/multimanifold.py helix      (helix with less unlabelled data, unit weights)
+python benchmarks/multimanifold.py helix      (helix with less unlabeled data, unit weights)
 python benchmarks/multimanifold.py starts     (dollar sign, one draw, many starts of the cover)
 python benchmarks/multimanifold.py times      (stage times for growing M)
 python benchmarks/multimanifold.py flow       (constrained assignment against HiGHS)
@@ -44,10 +44,10 @@ def model_for(task, base, **options):
     return kind(base, **options)
 
 
-def one_trial(name, n, trial, n_unlabelled=20_000, n_test=20_000, **options):
-    """Global, Clairvoyant and SSL on one draw; the first n rows are labelled."""
+def one_trial(name, n, trial, n_unlabeled=20_000, n_test=20_000, **options):
+    """Global, Clairvoyant and SSL on one draw; the first n rows are labeled."""
     seed = int(np.random.SeedSequence([trial, n]).generate_state(1)[0])
-    data = generate(name, n_samples=n_unlabelled + n, n_test=n_test, seed=seed)
+    data = generate(name, n_samples=n_unlabeled + n, n_test=n_test, seed=seed)
     task, test = data.task, data.test_mask
     X, y, groups = data.X[~test], data.y[~test], data.groups[~test]
     Xt, yt, gt = data.X[test], data.y[test], data.groups[test]
@@ -80,11 +80,11 @@ def row(values):
 
 def synthetic(args):
     options = {"cells": args.cells} if args.cells else {}
-    print(f"M = {args.unlabelled}, {args.trials} trials, 20 000 test points; error or MSE")
+    print(f"M = {args.unlabeled}, {args.trials} trials, 20 000 test points; error or MSE")
     print("set              n    Global            SSL               Clairvoyant       p (paired)")
     for name in args.sets:
-        for n in args.labelled:
-            runs = [one_trial(name, n, t, args.unlabelled, **options) for t in range(args.trials)]
+        for n in args.labeled:
+            runs = [one_trial(name, n, t, args.unlabeled, **options) for t in range(args.trials)]
             g, s, c = ([r[key] for r in runs] for key in ("global", "ssl", "clairvoyant"))
             print(
                 f"{name:15s} {n:4d} {row(g)} {row(s)} {row(c)}  {paired(g, s):.4f}",
@@ -150,23 +150,23 @@ def from_run(args):
         print(f"{name:15s} {n:4d} {len(g):4d} {row(g)} {row(s)} {clairvoyant}  {paired(g, s):.5f}")
 
 
-def partitions_by_start(X, labelled, settings):
+def partitions_by_start(X, labeled, settings):
     """Yield the partition by the cover from each starting point, with the paper's bandwidth."""
     shape = fit_shape(X, settings)
     alone = replace(settings, sigma=0.2)
     for cover in shape.covers:
-        yield partition(X, labelled, alone, shape=replace(shape, covers=[cover]))
+        yield partition(X, labeled, alone, shape=replace(shape, covers=[cover]))
 
 
 def starts(args):
     """One draw of the dollar sign, many starts: the paper's cover and ours."""
     print("dollar_sign, n = 20, one draw: purity of the partition from eight starts of the cover")
     data = generate("dollar_sign", n_samples=20_020, seed=1)
-    labelled = np.arange(20_020) < 20
+    labeled = np.arange(20_020) < 20
     for refits in (0, PartitionSettings().n_refits):
         settings = PartitionSettings(n_covers=8, n_refits=refits)
         purity = []
-        for found in partitions_by_start(data.X, labelled, settings):
+        for found in partitions_by_start(data.X, labeled, settings):
             table = np.zeros((2, 2))
             np.add.at(table, (data.groups[found.kept], found.part), 1)
             purity.append(table.max(axis=0).sum() / table.sum())
@@ -178,9 +178,9 @@ def times(args):
     print("seconds of the partition (default settings), surface_helix, n = 80")
     for m in (5000, 10_000, 20_000, 60_000, 200_000)[: args.sizes]:
         X = generate("surface_helix", n_samples=m + 80, seed=0).X
-        labelled = np.arange(m + 80) < 80
+        labeled = np.arange(m + 80) < 80
         begin, begin_cpu = time.perf_counter(), time.process_time()
-        found = partition(X, labelled)
+        found = partition(X, labeled)
         total, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
         steps = "  ".join(f"{step} {s:.3f}" for step, s in found.times_s.items())
         print(
@@ -225,10 +225,10 @@ def main():
     )
     parser.add_argument("--sets", type=lambda text: text.split(","), default=SETS)
     parser.add_argument(
-        "--labelled", type=lambda text: [int(v) for v in text.split(",")], default=BUDGETS
+        "--labeled", type=lambda text: [int(v) for v in text.split(",")], default=BUDGETS
     )
     parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--unlabelled", type=int, default=20_000)
+    parser.add_argument("--unlabeled", type=int, default=20_000)
     parser.add_argument("--sizes", type=int, default=4, help="how many sizes `times` runs")
     parser.add_argument("--run", help="folder of the run that `paired` reads")
     parser.add_argument("--cells", choices=["gaussian", "euclidean"])

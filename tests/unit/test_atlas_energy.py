@@ -40,7 +40,7 @@ def test_energy_equals_its_definition(seed, potts):
     )
 
 
-def test_every_neighbourhood_lies_in_one_chart():
+def test_every_neighborhood_lies_in_one_chart():
     hoods, _, y, _ = problem(0)
     belongs = set(zip(*(a.tolist() for a in memberships(y, hoods))))
     assert all((p, y[q]) in belongs for q in range(len(y)) for p in hoods.members[q])

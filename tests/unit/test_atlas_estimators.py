@@ -29,8 +29,8 @@ def test_scikit_learn_checks_atlas():
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_scikit_learn_checks_classifier(kernel):
-    # The check trains on the labels -1 and 1; here -1 means unlabelled.
-    expected = {"check_classifiers_classes": "-1 means unlabelled"}
+    # The check trains on the labels -1 and 1; here -1 means unlabeled.
+    expected = {"check_classifiers_classes": "-1 means unlabeled"}
     check_estimator(AtlasSVC(kernel), expected_failed_checks=expected)
 
 
@@ -62,7 +62,7 @@ def test_every_point_is_in_the_interior_of_its_chart():
         assert all((int(p), int(fitted.interior_[q])) in belongs for p in [q, *hood])
 
 
-def test_same_seed_same_atlas_and_given_neighbours_are_used():
+def test_same_seed_same_atlas_and_given_neighbors_are_used():
     from fewfold.graph.neighbors import nearest_neighbors
 
     X, _ = rings()
@@ -179,7 +179,7 @@ def test_bad_classifier_options_are_refused(bad):
         AtlasSVC(**bad).fit(X, y)
 
 
-def test_neighbours_of_other_rows_are_refused():
+def test_neighbors_of_other_rows_are_refused():
     X, _ = rings(50)
     with pytest.raises(InputError, match="same rows"):
         fit_atlas(X, neighbors=np.zeros((40, 5), int))

@@ -49,7 +49,7 @@ def test_kernel_rows_are_the_mean_of_both_atlases(points):
     np.testing.assert_allclose(got[:, :150], (parts[0] + parts[1]) / 2, rtol=1e-5, atol=1e-7)
 
 
-def test_kernel_is_positive_semidefinite_and_normalised(points):
+def test_kernel_is_positive_semidefinite_and_normalized(points):
     features, stages, _ = points
     kernel = AtlasKernel(features, stages, {})
     K = kernel.rows(np.arange(150))[:, :150].astype(float)
@@ -76,7 +76,7 @@ def test_a_file_written_in_blocks_holds_the_encoding(tmp_path, monkeypatch):
         np.testing.assert_array_equal(file.rows("projections", rows), whole["projections"][rows])
 
 
-def test_the_neighbours_of_a_named_graph_share_the_charts():
+def test_the_neighbors_of_a_named_graph_share_the_charts():
     digits = load_digits()
     X = (digits.data[:250] / 16).astype(np.float32)
     features = Features(X, None, None, None, None, None)
@@ -111,14 +111,14 @@ def test_the_stage_with_a_plain_graph_is_the_atlas_alone():
 
 
 @pytest.mark.parametrize(("n_dims", "k"), [(1, 2), (10, 2), (22, 3), (30, 4)])
-def test_more_neighbours_share_a_chart_of_more_dimensions(n_dims, k):
+def test_more_neighbors_share_a_chart_of_more_dimensions(n_dims, k):
     X = np.random.default_rng(0).normal(size=(300, 40))
     atlas = fit_atlas(X, {"n_dims": n_dims, "max_rounds": 1})
     assert atlas["n_neighbors"] == k
     assert fit_atlas(X, {"n_dims": n_dims, "n_neighbors": 6, "max_rounds": 1})["n_neighbors"] == 6
 
 
-def test_a_graph_of_few_neighbours_serves_as_it_is():
+def test_a_graph_of_few_neighbors_serves_as_it_is():
     X = np.random.default_rng(0).normal(size=(300, 40))
     found = nearest_neighbors(X, 3)
     assert fit_atlas(X, {"n_dims": 30, "max_rounds": 1}, neighbors=found)["n_neighbors"] == 3

@@ -301,7 +301,7 @@ def test_adapter_with_a_class_missing_and_unknown_settings():
 
 
 @pytest.mark.realdata
-def test_unlabelled_digits_help_on_mnist():
+def test_unlabeled_digits_help_on_mnist():
     data = load("mnist", part="train", n_samples=6000)
     X, truth = np.asarray(data.X, np.float32) / 255, data.y
     X = fit_preparation(X, pca=100).transform(X)

@@ -50,7 +50,7 @@ def test_a_rolled_sheet_is_flattened(method):
 @pytest.mark.parametrize("method, features, dims", [("lle", 12, 10), ("ltsa", 3, 2)])
 def test_the_factored_solver_finds_scikit_learns_map(method, features, dims, monkeypatch):
     # No digits: they have equal distances. Few features for LTSA: a row that is nobody's
-    # neighbour adds an eigenvector of its own, and then the order is a matter of taste.
+    # neighbor adds an eigenvector of its own, and then the order is a matter of taste.
     cloud = np.random.default_rng(0).uniform(size=(400, features))
     few = embed(cloud, method, dims, 15)
     monkeypatch.setattr(maps, "_FACTOR_ROWS", 100)

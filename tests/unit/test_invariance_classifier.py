@@ -86,7 +86,7 @@ def test_knn_graph_over_all_copies_learns_too():
     assert error(knn, test, truth) < error(plain, test, truth)
 
 
-def test_unlabelled_rows_join_through_the_data_graph():
+def test_unlabeled_rows_join_through_the_data_graph():
     X, y = bars(160)
     partial = np.where(np.arange(160) < 6, y, -1)
     alone = InvariantSVC(image_shape=SHAPE, deformation=0.0, cv=None).fit(X, partial)
@@ -107,19 +107,19 @@ def test_unlabelled_rows_join_through_the_data_graph():
     )
 
 
-def test_cross_validation_sees_labelled_rows_only_and_keeps_what_is_given():
+def test_cross_validation_sees_labeled_rows_only_and_keeps_what_is_given():
     X, y = bars(60)
     partial = np.where(np.arange(60) < 40, y, -1)
     model = InvariantSVC(image_shape=SHAPE, cv=4, deformation=[0.0, 100.0])
     found = model.fit(X, partial).choice_
     assert found.deformation == 100.0 and 0 <= found.error < 0.5
-    other = np.where(np.arange(60) < 40, X.T, X[::-1].T).T  # other unlabelled rows
+    other = np.where(np.arange(60) < 40, X.T, X[::-1].T).T  # other unlabeled rows
     assert clone(model).fit(other, partial).choice_ == found
     fixed = InvariantSVC(image_shape=SHAPE, cv=4, gamma=0.2, C=3.0).fit(X, partial).choice_
     assert (fixed.gamma, fixed.C) == (0.2, 3.0)
 
 
-def test_a_class_of_one_labelled_row_skips_the_folds():
+def test_a_class_of_one_labeled_row_skips_the_folds():
     X, y = bars(20)
     y = np.where(np.arange(20) == 0, 7, 1)
     model = InvariantSVC(image_shape=SHAPE, cv=5).fit(X, y)

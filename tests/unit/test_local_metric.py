@@ -1,4 +1,4 @@
-"""The metric of classes and neighbours, and the SVM in it."""
+"""The metric of classes and neighbors, and the SVM in it."""
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ def stretched(n, seed):
     """Three classes told apart by two faint directions beside six loud ones that mean nothing."""
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=n)
-    centres = np.array([[0, 0], [2.5, 0], [0, 2.5]])
+    centers = np.array([[0, 0], [2.5, 0], [0, 2.5]])
     loud = rng.normal(size=(n, 6)) * 6
-    X = np.hstack([centres[y] + 0.5 * rng.normal(size=(n, 2)), loud])
+    X = np.hstack([centers[y] + 0.5 * rng.normal(size=(n, 2)), loud])
     mix = np.linalg.qr(np.random.default_rng(5).normal(size=(8, 8)))[0]
     return X @ mix, y
 
@@ -39,7 +39,7 @@ def test_the_rounded_scatter_is_round():
     S = M @ M.T
     A = whitening(S, 10**9, np.eye(5), ridge=0)
     assert np.allclose(A.T @ S @ A, np.eye(5), atol=1e-6)
-    # Without rows of one class only the neighbours speak.
+    # Without rows of one class only the neighbors speak.
     B = whitening(np.zeros((5, 5)), 0, S, ridge=0)
     assert np.allclose(B.T @ S @ B, np.eye(5), atol=1e-6)
 

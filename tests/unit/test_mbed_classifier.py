@@ -9,7 +9,7 @@ import fewfold
 from fewfold import MbedClassifier
 from fewfold.exceptions import InputError
 from fewfold.methods.mbed.cost import log_memberships
-from fewfold.methods.mbed.placement import Placement, normalisers
+from fewfold.methods.mbed.placement import Placement, normalizers
 from fewfold.methods.mbed.similarities import dissimilarities
 from fewfold.pipeline.training import Inputs, fit_draw
 
@@ -36,7 +36,7 @@ def test_groups_are_found_from_two_labels_each(variant):
     assert model.path_.best == np.argmax([step.criterion for step in model.path_.steps])
 
 
-def test_curved_classes_need_diffused_neighbourhoods():
+def test_curved_classes_need_diffused_neighborhoods():
     X, codes = make_moons(300, noise=0.06, random_state=0)
     y = np.full(300, -1)
     for k in (0, 1):
@@ -117,7 +117,7 @@ def test_placement_gradient_by_finite_differences():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(12, 2))
     W = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    placement = Placement(Y, normalisers(Y), W, 0.3, weight=5.0)
+    placement = Placement(Y, normalizers(Y), W, 0.3, weight=5.0)
     S = rng.random((4, 12))
     y = rng.normal(size=(4, 2))
     value, gradient = placement.cost(y, S)

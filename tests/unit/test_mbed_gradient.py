@@ -30,7 +30,7 @@ def test_dense_matches_plain(n, d, scale):
     np.testing.assert_allclose(fast_gradient, gradient, atol=3e-6 * np.abs(gradient).max())
 
 
-def test_a_lonely_point_keeps_its_small_normaliser():
+def test_a_lonely_point_keeps_its_small_normalizer():
     # exp(-D) of the last point sums to about 1e-9: nothing of size 1 may be added in between.
     P = _random_p(600)
     Y = np.random.default_rng(1).normal(0, 0.5, (600, 3))
@@ -118,7 +118,7 @@ def test_sampled_gradient_approaches_the_exact_one():
     assert cosines[1] > 0.99
 
 
-def test_sampled_estimates_are_unbiased_in_the_normaliser():
+def test_sampled_estimates_are_unbiased_in_the_normalizer():
     X, Y = _clustered(500)
     P = SparseNeighborhoods(12, 6.0).fit(X)
     exact = sne_term(Y, P.toarray().astype(np.float64))[0]

@@ -1,4 +1,4 @@
-"""Mbed on a neighbour graph: sparse distances in the estimator, a named graph in the workflow."""
+"""Mbed on a neighbor graph: sparse distances in the estimator, a named graph in the workflow."""
 
 import runpy
 from pathlib import Path
@@ -35,7 +35,7 @@ def _crescents(n=240, seed=0):
     return X + rng.normal(0, 0.07, X.shape), codes, y
 
 
-def test_listed_neighbours_give_the_probabilities_of_a_search():
+def test_listed_neighbors_give_the_probabilities_of_a_search():
     X = np.random.default_rng(0).normal(size=(80, 4))
     D = kneighbors_graph(X, 9, mode="distance")
     searched = SparseNeighborhoods(9, 4.0).fit(X)
@@ -44,7 +44,7 @@ def test_listed_neighbours_give_the_probabilities_of_a_search():
 
 
 def test_lists_of_different_lengths_and_zero_distances():
-    # Row 0 lists itself, a duplicate at distance 0 and one more; row 2 has a single neighbour.
+    # Row 0 lists itself, a duplicate at distance 0 and one more; row 2 has a single neighbor.
     D = sparse.csr_array(
         (np.array([0.0, 0.0, 2.0, 0.0, 1.0]), [0, 1, 2, 0, 1], [0, 3, 4, 5]), shape=(3, 3)
     )
@@ -54,9 +54,9 @@ def test_lists_of_different_lengths_and_zero_distances():
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-6)
 
 
-def test_a_point_without_neighbours_is_named():
+def test_a_point_without_neighbors_is_named():
     D = sparse.csr_array(np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]]))
-    with pytest.raises(InputError, match="1 of 3 points have no neighbour.*row 2"):
+    with pytest.raises(InputError, match="1 of 3 points have no neighbor.*row 2"):
         GraphNeighborhoods(2.0).fit(D)
 
 

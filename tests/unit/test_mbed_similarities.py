@@ -1,4 +1,4 @@
-"""Dissimilarities, neighbourhood probabilities, and starts."""
+"""Dissimilarities, neighborhood probabilities, and starts."""
 
 import numpy as np
 import pytest
@@ -110,7 +110,7 @@ def test_diffused_probabilities_by_the_series():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_sparse_neighbourhoods_match_dense_ones_with_all_neighbours():
+def test_sparse_neighborhoods_match_dense_ones_with_all_neighbors():
     X = _rows(40).astype(np.float32)
     found = SparseNeighborhoods(39, 5.0).fit(X).toarray()
     expected = LocalNeighborhoods(5.0).fit(sim.dissimilarities(X))
@@ -153,7 +153,7 @@ def test_spectral_start_turned_to_clusters_separates_groups():
     assert table.max(axis=1).sum() > 115
 
 
-def test_leaving_one_out_is_fair_where_neighbourhoods_say_nothing():
+def test_leaving_one_out_is_fair_where_neighborhoods_say_nothing():
     P = np.full((20, 20), 1 / 19)
     np.fill_diagonal(P, 0)
     noise = np.random.default_rng(0).uniform(0.99, 1.01, P.shape)

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewfold import MultiManifoldClassifier, MultiManifoldRegressor
 from fewfold.datasets.synthetic import generate
 from fewfold.exceptions import InputError
-from fewfold.methods.multimanifold.decision import decision_sets, labelled_sets
+from fewfold.methods.multimanifold.decision import decision_sets, labeled_sets
 from fewfold.methods.multimanifold.learners import fit_parts, make_learner, predict_parts
 from fewfold.methods.multimanifold.partition import PartitionSettings, partition
 from fewfold.methods.multimanifold.shape import fit_shape
@@ -66,8 +66,8 @@ def test_decision_sets_are_exact_up_to_a_hair_beside_crossings():
     assert (means[found.cell_part] != groups).mean() < (means[found.part] != groups).mean()
     placed = decision_sets(found, data.X[test])
     assert (means[placed] != data.groups[test]).mean() < 0.003
-    own = labelled_sets(found)
-    assert (means[own] != groups[found.labelled]).mean() < 0.004
+    own = labeled_sets(found)
+    assert (means[own] != groups[found.labeled]).mean() < 0.004
 
 
 def test_dollar_sign_does_not_depend_on_where_the_cover_starts():
@@ -85,10 +85,10 @@ def test_dollar_sign_does_not_depend_on_where_the_cover_starts():
 def test_a_sharper_bandwidth_is_taken_where_the_covers_disagree():
     seed = int(np.random.SeedSequence([4000, 80]).generate_state(1)[0])
     data, _ = draw("surface_helix", 80, 10_000, seed=seed)
-    labelled = np.arange(10_080) < 80
+    labeled = np.arange(10_080) < 80
     auto, paper = (
-        partition(data.X, labelled),
-        partition(data.X, labelled, PartitionSettings(sigma=0.2)),
+        partition(data.X, labeled),
+        partition(data.X, labeled, PartitionSettings(sigma=0.2)),
     )
     assert auto.agreement > paper.agreement < 0.9
     for found, low, high in ((paper, 0.5, 0.95), (auto, 0.96, 1.0)):
@@ -100,7 +100,7 @@ def test_a_sharper_bandwidth_is_taken_where_the_covers_disagree():
     assert steady.agreement > 0.9 and (steady.W != same.W).nnz == 0
 
 
-def test_helix_with_ten_thousand_unlabelled_points():
+def test_helix_with_ten_thousand_unlabeled_points():
     data, y = draw("surface_helix", 80, 10_000, n_test=5000)
     train = ~data.test_mask
     model = MultiManifoldClassifier().fit(
@@ -117,21 +117,21 @@ def same_partition(a, b):
 @pytest.mark.parametrize("name", ["dollar_sign", "surface_helix"])
 def test_moving_the_data_does_not_change_the_partition(name):
     data, y = draw(name, 40, 4000, seed=2)
-    labelled = np.arange(4040) < 40
-    base = partition(data.X, labelled)
+    labeled = np.arange(4040) < 40
+    base = partition(data.X, labeled)
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
     for moved in (data.X @ turn, data.X + [100, -50, 7], 1e-3 * data.X, 1e3 * data.X @ turn + 9):
-        other = partition(moved, labelled)
+        other = partition(moved, labeled)
         assert (other.kept == base.kept).all()
         assert same_partition(other.part, base.part)
 
 
 def test_permuting_the_rows_permutes_the_partition():
     data, y = draw("surface_helix", 40, 4000, seed=2)
-    labelled = np.arange(4040) < 40
-    base = partition(data.X, labelled)
+    labeled = np.arange(4040) < 40
+    base = partition(data.X, labeled)
     order = np.random.default_rng(1).permutation(4040)
-    other = partition(data.X[order], labelled[order])
+    other = partition(data.X[order], labeled[order])
     assert (order[other.kept] == base.kept).all()
     assert same_partition(other.part, base.part)
 
@@ -141,8 +141,8 @@ def test_bounds_hold_and_sizes_are_reported():
     found = partition(data.X, np.arange(3080) < 80)
     assert found.bounds.n_parts == 3
     sizes = found.sizes()
-    assert (sizes[:, 0] >= found.bounds.min_labelled).all()
-    assert (sizes[:, 1] >= found.bounds.min_unlabelled).all()
+    assert (sizes[:, 0] >= found.bounds.min_labeled).all()
+    assert (sizes[:, 1] >= found.bounds.min_unlabeled).all()
     assert sizes.sum() == len(found.kept) and sizes[:, 0].sum() == 80
     assert {"cover", "graph", "kmeans"} <= set(found.times_s)
 
@@ -204,8 +204,8 @@ def test_infeasible_bounds_are_refused_with_a_reason():
     X, truth = two_blobs(50)
     y = np.full(100, -1)
     y[::10] = truth[::10]
-    with pytest.raises(InputError, match="min_labelled=6 with 2 parts needs 12"):
-        MultiManifoldClassifier(min_labelled=6).fit(X, y)
+    with pytest.raises(InputError, match="min_labeled=6 with 2 parts needs 12"):
+        MultiManifoldClassifier(min_labeled=6).fit(X, y)
     with pytest.raises(InputError, match="No sample is labeled"):
         MultiManifoldClassifier().fit(X, np.full(100, -1))
 
@@ -385,10 +385,10 @@ def test_the_graph_decides_which_points_are_joined():
     rng = np.random.default_rng(0)
     X = np.c_[rng.random((1200, 2)), np.zeros(1200)]
     left = X[:, 0] < 0.5
-    labelled = np.arange(1200) < 20
-    near = partition(X, labelled, PartitionSettings(n_covers=1)).W
+    labeled = np.arange(1200) < 20
+    near = partition(X, labeled, PartitionSettings(n_covers=1)).W
     same = sparse.csr_array(left[:, None] == left[None, :]).astype(float)
-    found = partition(X, labelled, PartitionSettings(n_covers=1), graph=same)
+    found = partition(X, labeled, PartitionSettings(n_covers=1), graph=same)
     side = left[found.kept]
     edges = found.W.tocoo()
     across = side[edges.row] != side[edges.col]

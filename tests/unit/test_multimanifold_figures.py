@@ -1,4 +1,4 @@
-"""Pictures show the points, colours, edges and bounds of the partition they are given."""
+"""Pictures show the points, colors, edges and bounds of the partition they are given."""
 
 import numpy as np
 import pytest
@@ -13,18 +13,18 @@ from fewfold.methods.multimanifold.partition import PartitionSettings, partition
 @pytest.fixture(scope="module", params=["density_change", "surface_helix"])
 def case(request):
     X = generate(request.param, n_samples=1500, seed=0).X
-    settings = PartitionSettings(n_covers=1, n_parts=3, min_labelled=2)
+    settings = PartitionSettings(n_covers=1, n_parts=3, min_labeled=2)
     return X, partition(X, np.arange(1500) < 30, settings)
 
 
-def test_partition_figure_colours_points_by_decision_set(case):
+def test_partition_figure_colors_points_by_decision_set(case):
     X, found = case
     figure = figures.partition_figure(found, X)
     drawn = figure.axes[0].collections
     counts = np.bincount(decision_sets(found, X), minlength=3)
     assert [len(c.get_facecolor()) and len(c.get_offsets()) for c in drawn[:3]] == counts.tolist()
-    colours = {tuple(c.get_facecolor()[0][:3].round(3)) for c in drawn[:3]}
-    assert colours == {tuple(np.round(to_rgba(c)[:3], 3)) for c in figures.COLOURS[:3]}
+    colors = {tuple(c.get_facecolor()[0][:3].round(3)) for c in drawn[:3]}
+    assert colors == {tuple(np.round(to_rgba(c)[:3], 3)) for c in figures.COLORS[:3]}
     assert len(drawn[3].get_offsets()) == 30
     figure.canvas.draw()
 
@@ -44,7 +44,7 @@ def test_graph_figure_draws_each_edge_once_with_its_weight(case):
 def test_sizes_figure_shows_sizes_and_bounds(case):
     _, found = case
     left, right = figures.sizes_figure(found).axes
-    for axes, column, bound in ((left, 0, 2), (right, 1, found.bounds.min_unlabelled)):
+    for axes, column, bound in ((left, 0, 2), (right, 1, found.bounds.min_unlabeled)):
         assert [bar.get_height() for bar in axes.patches] == found.sizes()[:, column].tolist()
         assert axes.lines[0].get_ydata()[0] == bound
 

@@ -42,17 +42,17 @@ def random_covariances(rng, n, d):
 
 
 @pytest.mark.parametrize("d", [2, 12])
-def test_neighbourhoods_match_brute_force(d):
+def test_neighborhoods_match_brute_force(d):
     rng = np.random.default_rng(0)
     X, Q = rng.normal(size=(80, d)) + 1e4, rng.normal(size=(15, d)) + 1e4
     expected = np.argsort(cdist(Q, X), axis=1)[:, :6]
-    assert (np.sort(cov.neighbourhoods(X, 6, Q)) == np.sort(expected)).all()
-    own = cov.neighbourhoods(X, 3)
+    assert (np.sort(cov.neighborhoods(X, 6, Q)) == np.sort(expected)).all()
+    own = cov.neighborhoods(X, 3)
     assert all(i in row for i, row in enumerate(own))
 
 
-def test_neighbourhoods_are_cut_to_the_number_of_rows():
-    assert cov.neighbourhoods(np.array([[0.0], [1.0]]), 9).shape == (2, 2)
+def test_neighborhoods_are_cut_to_the_number_of_rows():
+    assert cov.neighborhoods(np.array([[0.0], [1.0]]), 9).shape == (2, 2)
 
 
 def test_local_covariances_are_numpys():
@@ -87,12 +87,12 @@ def test_projection_of_sparse_rows_keeps_their_products():
     np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-6)
 
 
-def test_steering_turns_a_mixed_neighbourhood_towards_its_own_line():
+def test_steering_turns_a_mixed_neighborhood_towards_its_own_line():
     t = np.linspace(-1, 1, 101)
     line, other = np.c_[t, 0 * t], np.c_[0 * t, t + 0.005]
     X = np.r_[line, other]
     point = np.array([[0.06, 0.0]])
-    around = cov.neighbourhoods(X, 40, point)
+    around = cov.neighborhoods(X, 40, point)
     plain = cov.steered_covariances(X, point, around, 20, 0.01, 0)[0]
     steered = cov.steered_covariances(X, point, around, 20, 0.01, 10)[0]
     assert plain[1, 1] / plain[0, 0] > 0.2
@@ -117,7 +117,7 @@ def cover_by_scanning(X, neighbors, start):
 @pytest.mark.parametrize("n, d, size", [(5, 2, 2), (300, 1, 7), (500, 3, 12), (400, 15, 10)])
 def test_cover_equals_a_plain_scan(n, d, size):
     X = np.random.default_rng(n).normal(size=(n, d))
-    neighbors = cov.neighbourhoods(X, size)
+    neighbors = cov.neighborhoods(X, size)
     for start in (0, n // 2, n - 1):
         kept = greedy_cover(X, neighbors, start)
         assert kept.tolist() == cover_by_scanning(X, neighbors, start)
@@ -126,7 +126,7 @@ def test_cover_equals_a_plain_scan(n, d, size):
 
 def test_cover_of_duplicates_ends():
     X = np.zeros((50, 2))
-    kept = greedy_cover(X, cov.neighbourhoods(X, 10), 0)
+    kept = greedy_cover(X, cov.neighborhoods(X, 10), 0)
     assert len(set(kept.tolist())) == len(kept) <= 50
 
 
@@ -224,17 +224,17 @@ def test_sparse_embedding_solves_the_same_problem_as_a_dense_one():
 def test_assignment_meets_both_bounds():
     rng = np.random.default_rng(9)
     squared = rng.random((60, 3)) + np.array([0, 5, 5])
-    labelled = np.arange(60) < 12
-    part = assign_with_bounds(squared, labelled, 3, 10)
-    assert np.bincount(part[labelled]).tolist() == [6, 3, 3]
-    assert np.bincount(part[~labelled]).tolist() == [28, 10, 10]
+    labeled = np.arange(60) < 12
+    part = assign_with_bounds(squared, labeled, 3, 10)
+    assert np.bincount(part[labeled]).tolist() == [6, 3, 3]
+    assert np.bincount(part[~labeled]).tolist() == [28, 10, 10]
 
 
 def test_constrained_kmeans_finds_the_best_of_all_partitions():
     import itertools
 
     rng = np.random.default_rng(10)
-    V, labelled = rng.normal(size=(9, 2)), np.arange(9) < 3
+    V, labeled = rng.normal(size=(9, 2)), np.arange(9) < 3
     best = np.inf
     for choice in itertools.product(range(2), repeat=9):
         part = np.array(choice)
@@ -244,7 +244,7 @@ def test_constrained_kmeans_finds_the_best_of_all_partitions():
             continue
         means = np.stack([V[part == p].mean(axis=0) for p in range(2)])
         best = min(best, ((V - means[part]) ** 2).sum())
-    found = constrained_kmeans(V, 2, labelled, 1, 3, n_restarts=40)
+    found = constrained_kmeans(V, 2, labeled, 1, 3, n_restarts=40)
     assert found.objective == pytest.approx(best)
 
 
@@ -264,16 +264,16 @@ def test_cut_value_by_hand():
 def test_the_rules_of_the_paper():
     bounds = resolve_bounds(80, 1500)
     log2 = np.log(80) ** 2
-    assert (bounds.n_parts, bounds.min_labelled) == (3, int(1.25 * 80 / log2))
-    assert bounds.min_unlabelled == int(1.25 * 1500 / log2)
+    assert (bounds.n_parts, bounds.min_labeled) == (3, int(1.25 * 80 / log2))
+    assert bounds.min_unlabeled == int(1.25 * 1500 / log2)
 
 
 def test_rules_give_way_and_say_so_but_numbers_do_not():
     bounds = resolve_bounds(2, 3, n_parts=2)
-    assert bounds.min_labelled * 2 <= 2 and bounds.min_unlabelled * 2 <= 3
-    assert any("min_labelled lowered" in note for note in bounds.notes)
-    with pytest.raises(InputError, match="min_labelled=11 with 2 parts needs 22"):
-        resolve_bounds(20, 1500, min_labelled=11)
+    assert bounds.min_labeled * 2 <= 2 and bounds.min_unlabeled * 2 <= 3
+    assert any("min_labeled lowered" in note for note in bounds.notes)
+    with pytest.raises(InputError, match="min_labeled=11 with 2 parts needs 22"):
+        resolve_bounds(20, 1500, min_labeled=11)
 
 
 def test_voronoi_parts_match_brute_force():

@@ -25,9 +25,9 @@ def squared_distances(A, B) -> np.ndarray:
         b = np.asarray(B.multiply(B).sum(axis=1)).ravel()
         out = (A @ B.T).toarray().astype(dtype)
     else:
-        centre = B.mean(axis=0, dtype=np.float64)
-        A = (A - centre).astype(dtype)
-        B = (B - centre).astype(dtype)
+        center = B.mean(axis=0, dtype=np.float64)
+        A = (A - center).astype(dtype)
+        B = (B - center).astype(dtype)
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
         out = A @ B.T
     out *= -2

@@ -80,7 +80,7 @@ def choose_bandwidth(
 
     Bandwidths whose errors exceed the least by less than half a standard error (of the difference,
     sample by sample) count as equal; of those the one nearest to the typical distance between
-    neighbours is taken. With a dozen samples the least alone is often an accident.
+    neighbors is taken. With a dozen samples the least alone is often an accident.
 
     Parameters
     ----------

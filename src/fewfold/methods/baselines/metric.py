@@ -1,7 +1,7 @@
-"""A metric in which a class is round, from few labels and many unlabelled neighbours.
+"""A metric in which a class is round, from few labels and many unlabeled neighbors.
 
-Directions in which rows of one class differ say nothing about the class. The few labelled rows
-give a rough scatter within the classes; the neighbour graph, whose edges mostly stay within a
+Directions in which rows of one class differ say nothing about the class. The few labeled rows
+give a rough scatter within the classes; the neighbor graph, whose edges mostly stay within a
 class, gives another one from all rows, which steadies the first. The metric divides by both.
 """
 
@@ -25,7 +25,7 @@ from fewfold.svm.search import choose, count_errors, grid_of
 MOST_AXES = 64  # principal axes that are kept: a scatter of more is not known from few labels
 MOST_EDGES = 200_000
 RIDGE = 0.1  # of the mean variance, added to every direction
-PRIOR = 1.0  # the neighbours' scatter counts as much as this many labelled rows per axis
+PRIOR = 1.0  # the neighbors' scatter counts as much as this many labeled rows per axis
 SMOOTHING = 0.8
 GAMMAS, PENALTIES = (0.1, 0.3, 1.0, 3.0), (1.0, 10.0, 100.0)
 
@@ -46,7 +46,7 @@ def project(rows, axes, offset) -> np.ndarray:
 
 
 def neighbor_scatter(Z, W, seed: int = 0) -> np.ndarray:
-    """Return the covariance of rows about their neighbours, by the weights of the graph.
+    """Return the covariance of rows about their neighbors, by the weights of the graph.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def whitening(scatter, free: int, local, prior: float = PRIOR, ridge: float = RI
     scatter : ndarray of shape (d, d)
         Within the classes, from ``free`` degrees of freedom.
     local : ndarray of shape (d, d)
-        Among neighbours; brought to the size of ``scatter`` and counted as ``prior`` times d rows.
+        Among neighbors; brought to the size of ``scatter`` and counted as ``prior`` times d rows.
 
     Examples
     --------

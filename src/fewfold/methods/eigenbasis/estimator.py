@@ -40,7 +40,7 @@ class EigenbasisModel:
     basis : dict of arrays
         From `compute_basis`.
     labeled, codes : int arrays of shape (m,)
-        Labelled rows and their class codes 0..n_classes-1, each class present.
+        Labeled rows and their class codes 0..n_classes-1, each class present.
     n_vectors, minimum, maximum : see `fewfold.methods.eigenbasis.regression.vector_count`
     ridge, smoothness : see `fewfold.methods.eigenbasis.regression.fit_basis`
     """
@@ -125,7 +125,7 @@ class EigenbasisClassifier(GraphClassifier):
     Parameters
     ----------
     n_vectors : int or float
-        Number of eigenvectors, or their share of the labelled samples.
+        Number of eigenvectors, or their share of the labeled samples.
     min_vectors : int, optional
         Least number when a share is given. By default the number of classes; then 200 vectors,
         but at most a fifth of the samples, are tried as well, and kept if labels left out err

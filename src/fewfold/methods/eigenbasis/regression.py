@@ -33,7 +33,7 @@ def vector_count(
     minimum: int | None = None,
     maximum: int | None = None,
 ) -> int:
-    """Turn a number, or a share of the labelled rows, into a number of eigenvectors.
+    """Turn a number, or a share of the labeled rows, into a number of eigenvectors.
 
     Parameters
     ----------
@@ -110,13 +110,13 @@ def reached_columns(eigenvectors: np.ndarray, reached: np.ndarray, count: int) -
 
 @dataclass(frozen=True)
 class BasisFit:
-    """A least-squares fit, with what leaving each labelled row out would have answered.
+    """A least-squares fit, with what leaving each labeled row out would have answered.
 
     Attributes
     ----------
     coefficients : ndarray of shape (p, n_outputs)
     left_out : ndarray of shape (n_labeled, n_outputs)
-        Response for each labelled row by the fit to the others; NaN where that is undefined.
+        Response for each labeled row by the fit to the others; NaN where that is undefined.
     ridge : float
     """
 
@@ -162,7 +162,7 @@ def fit_basis(
         raise InputError(f"ridge={ridge!r}: give a number of at least 0, or 'loo'.")
     strengths = _RIDGES if ridge == "loo" else (float(ridge),)
     stretch = np.asarray(eigenvalues, np.float64) ** smoothness
-    if not stretch.max(initial=0) > 0:  # nothing to penalise
+    if not stretch.max(initial=0) > 0:  # nothing to penalize
         strengths = (0.0,)
         stretch = np.ones(E.shape[1])
     stretch = np.sqrt(np.maximum(stretch / stretch.mean(), _LEAST_PENALTY))
@@ -234,7 +234,7 @@ def response_scale(left_out: np.ndarray, codes: np.ndarray) -> float:
 def extend_vectors(
     eigenvalues, eigenvectors, extension, laplacian: str, how: str = "nystrom"
 ) -> np.ndarray:
-    """Continue eigenvectors to new points, from their values at the points' neighbours.
+    """Continue eigenvectors to new points, from their values at the points' neighbors.
 
     Parameters
     ----------
@@ -246,14 +246,14 @@ def extend_vectors(
         The Laplacian the vectors belong to. For "symmetric" the vectors must have been divided
         by the root of the degrees, and what is returned is so too.
     how : {"nystrom", "harmonic"}
-        "harmonic" is the weighted mean of the neighbours. "nystrom" divides it by
+        "harmonic" is the weighted mean of the neighbors. "nystrom" divides it by
         ``1 - lambda`` (``1 - lambda / d`` if unnormalized), as the eigenvalue equation does at
         the graph's own points.
 
     Returns
     -------
     ndarray of shape (n_new, p)
-        Zero for points without neighbours.
+        Zero for points without neighbors.
     """
     if how not in EXTENSIONS:
         raise InputError(f"extension={how!r} is unknown. Choose one of {', '.join(EXTENSIONS)}.")

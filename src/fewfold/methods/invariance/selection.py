@@ -42,7 +42,7 @@ class Choice:
 def penalty_scale(gram) -> float:
     """Return one over the mean of a centered kernel's diagonal: the scale of C.
 
-    Centred, since a strong deformation leaves a kernel mostly its constant part, which the
+    Centered, since a strong deformation leaves a kernel mostly its constant part, which the
     SVM's bias makes worthless.
     """
     return 1.0 / max(float(np.mean(np.diag(gram)) - np.mean(gram)), 1e-12)

@@ -12,7 +12,7 @@ from fewfold.methods.mbed.optimize import conjugate_gradients
 
 # Rounding error of the float32 SNE value per point, measured (benchmarks/mbed_speed.py precision).
 _NOISE = 2e-8
-# The same for sampled normalisers, whose value may rise a little along a good step.
+# The same for sampled normalizers, whose value may rise a little along a good step.
 _SAMPLING_NOISE = 1e-3
 
 
@@ -27,7 +27,7 @@ class Problem:
     n_classes, n_components : int
     labeled : ndarray of int, shape (l,)
     targets : ndarray of shape (l, K)
-        Class probabilities of the labelled points before their confidence is annealed.
+        Class probabilities of the labeled points before their confidence is annealed.
     prior : ndarray of shape (K,) or None
     weight : float
         Factor of the Jensen-Shannon term; 1 in the paper.
@@ -195,7 +195,7 @@ def anneal(
         found = conjugate_gradients(cost, Y, int(count), first_step=step, **options)
         Y, step = found.Y, found.step
         classes = log_memberships(Y, problem.directions, lam).argmax(axis=1)
-        # A labelled point counts for its label: an embedding with classes swapped scores low.
+        # A labeled point counts for its label: an embedding with classes swapped scores low.
         classes[problem.labeled] = problem.targets.argmax(axis=1)
         J = hotelling_lawley(Y, classes)
         steps.append(Step(Y.astype(np.float32), float(lam), tau, found.value, J, found.n_gradients))

@@ -12,7 +12,7 @@ from scipy.special import xlogy
 def simplex_directions(n_classes: int, n_components: int) -> np.ndarray:
     """Return unit vectors with equal mutual angles, one per class, shape (K, d).
 
-    With ``d >= K`` they are the normalised rows of ``I - 1/K``; with ``d = K - 1`` the same
+    With ``d >= K`` they are the normalized rows of ``I - 1/K``; with ``d = K - 1`` the same
     simplex turned into its own subspace.
 
     Examples

@@ -24,7 +24,7 @@ from fewfold.methods.mbed.cost import log_memberships
 from fewfold.methods.mbed.gradient import DenseSNE, workers
 from fewfold.methods.mbed.neighborhoods import SparseNeighborhoods
 from fewfold.methods.mbed.options import check_prior, check_sizes, option
-from fewfold.methods.mbed.placement import Placement, normalisers, place
+from fewfold.methods.mbed.placement import Placement, normalizers, place
 from fewfold.methods.mbed.rule_state import RULE_STATE, rule_from_state, rule_state
 from fewfold.methods.mbed.sampled import SampledSNE
 from fewfold.methods.mbed.selection import candidates, fit_neighborhoods
@@ -51,24 +51,24 @@ class MbedClassifier(SemiSupervisedClassifier):
         Number of classes. By default the classes seen in ``y``; needed to cluster without labels.
     variant : {"default", "published"}
         "published" is Algorithm 1 as printed: one length scale and a random start. "default"
-        starts from random walks of the labels, and chooses the neighbourhoods.
+        starts from random walks of the labels, and chooses the neighborhoods.
     similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
-        Overrides the variant's neighbourhoods. "auto" takes global or diffused ones, whichever
-        label the labelled points better when each is left out; where they tie, both are embedded
+        Overrides the variant's neighborhoods. "auto" takes global or diffused ones, whichever
+        label the labeled points better when each is left out; where they tie, both are embedded
         and the larger criterion J is kept. Beyond ``max_exact`` rows "sparse" is used.
     start : {"random", "spectral", "labels"}, optional
-        Overrides the variant's start. "labels" places points by random walks from the labelled
+        Overrides the variant's start. "labels" places points by random walks from the labeled
         ones; "spectral" turns spectral coordinates towards them (or, without labels, towards
         their k-means clusters).
     metric : {"euclidean", "cosine", "precomputed"}
         With "precomputed", ``X`` holds dissimilarities (n, n), no metric needed, and new rows their
-        dissimilarities to the training rows (m, n). A sparse ``X`` holds them for the neighbours in
+        dissimilarities to the training rows (m, n). A sparse ``X`` holds them for the neighbors in
         a graph only (as scikit-learn's ``kneighbors_graph(mode="distance")`` gives them); "auto"
         then means diffused up to ``max_exact`` rows, and sparse beyond.
     n_dims : int, optional
         Dimensions of the embedding, by default the number of classes.
     perplexity : float
-        Effective number of neighbours of local, diffused and sparse similarities.
+        Effective number of neighbors of local, diffused and sparse similarities.
     walk : float
         Share of the random walk that goes on at each step (diffused).
     prior : array of shape (n_classes,), optional
@@ -82,7 +82,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     max_exact : int
         Rows up to which the exact gradient is used.
     n_neighbors, n_samples : int
-        Neighbours and sampled columns of the approximation beyond ``max_exact``.
+        Neighbors and sampled columns of the approximation beyond ``max_exact``.
     n_jobs : int, optional
         Threads; all cores by default. Results do not depend on it.
     random_state : int, RandomState or None
@@ -99,7 +99,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         All annealing steps, with cost and criterion.
     directions_ : ndarray of shape (n_classes, n_dims)
     similarity_ : str
-        The neighbourhoods used.
+        The neighborhoods used.
     lambda_ : float
         Length scale of the memberships at the step kept.
 
@@ -126,7 +126,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         *PLACED,
         *RULE_STATE,
         Field("embedding_", "float", ("n", "p")),
-        Field("normalisers_", "float", ("n",), low=0),
+        Field("normalizers_", "float", ("n",), low=0),
         Field("directions_", "float", ("k", "p")),
         Field("degrees_", "float", ("n",), low=0, optional=True),
         Setting("lambda_", positive()),
@@ -202,7 +202,7 @@ class MbedClassifier(SemiSupervisedClassifier):
                 for child in rng.spawn(self.n_init):
                     runs.append((self._run(sne, P, problem, child), rule, name))
             self.path_, self.neighborhoods_, self.similarity_ = max(runs, key=_criterion)
-            self.normalisers_ = normalisers(self.path_.steps[self.path_.best].Y)
+            self.normalizers_ = normalizers(self.path_.steps[self.path_.best].Y)
         return self._keep(problem)
 
     def _neighborhoods(self, X, manifold):
@@ -287,7 +287,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     def _place(self, S):
         step = Placement(
             self.embedding_,
-            self.normalisers_,
+            self.normalizers_,
             self.directions_,
             self.lambda_,
             float(self.boundary_weight),
@@ -319,7 +319,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         if self.on_graph_ and not sparse.issparse(X):
             raise InputError(
                 "The model was fitted on sparse distances; new rows must be sparse too, with one "
-                "stored distance per neighbour."
+                "stored distance per neighbor."
             )
         if self.metric_ == "precomputed":
             return X.toarray() if sparse.issparse(X) and not self.on_graph_ else X

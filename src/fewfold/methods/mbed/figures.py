@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fewfold.methods.mbed.annealing import Path
 
-# Distinct for up to ten classes also for colour-blind readers; more classes repeat them.
+# Distinct for up to ten classes also for color-blind readers; more classes repeat them.
 _COLORS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #6a3d9a #8c564b #7f7f7f #bcbd22".split()
 MARGIN = 0.9  # membership at which the margin is drawn
 
@@ -32,18 +32,18 @@ def picture_plane(Y: np.ndarray, directions: np.ndarray, classes: np.ndarray) ->
     """
     Y = np.asarray(Y, np.float64)
     K, d = directions.shape
-    centred = Y - Y.mean(axis=0)
+    centered = Y - Y.mean(axis=0)
     if K <= 2:
         across = directions[0] / max(np.linalg.norm(directions[0]), 1e-12)
         if not across.any():
             across = np.eye(d)[0]
-        rest = centred - np.outer(centred @ across, across)
+        rest = centered - np.outer(centered @ across, across)
         beside = np.linalg.svd(rest, full_matrices=False)[2][0] if d > 1 else np.zeros(d)
         return np.column_stack([across, beside])
     if K == 3:
         return np.linalg.svd(directions)[2][:2].T
     means = [
-        centred[classes == k].mean(axis=0) * np.sqrt((classes == k).sum())
+        centered[classes == k].mean(axis=0) * np.sqrt((classes == k).sum())
         for k in np.unique(classes)
     ]
     return np.linalg.svd(np.array(means))[2][:2].T
@@ -59,7 +59,7 @@ def embedding_figure(
     names: list[str] | None = None,
     title: str = "",
 ) -> Figure:
-    """Draw the embedding: points by class, labelled ones emphasised, boundaries and margin.
+    """Draw the embedding: points by class, labeled ones emphasised, boundaries and margin.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def embedding_figure(
     directions : ndarray of shape (K, d)
     lam : float
     classes : ndarray of int, shape (n,), optional
-        Colours; by default the side of the boundaries a point is on.
+        Colors; by default the side of the boundaries a point is on.
     labeled : ndarray of int, optional
         Rows drawn large.
     names : list of str, optional
@@ -93,7 +93,7 @@ def embedding_figure(
     axes = figure.add_subplot()
     _draw(axes, Y, directions, lam, classes, labeled, axes2d, names)
     if labeled is not None and len(labeled):
-        axes.scatter([], [], s=12, color="white", edgecolors="black", label="labelled")
+        axes.scatter([], [], s=12, color="white", edgecolors="black", label="labeled")
     axes.set_title(title)
     if len(directions) <= 10:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, markerscale=2)

@@ -97,7 +97,7 @@ class DenseSNE:
         self.entropy = float(xlogy(P, P).sum(dtype=np.float64))
         chunks = row_chunks(self.n, _TILE_ROWS, most=1000)
         self.tiles = [_Tile(P, a, b) for a, b in combinations_with_replacement(chunks, 2)]
-        # Neighbours in the list share rows; a job of several tiles costs one hand-over. Sums are
+        # Neighbors in the list share rows; a job of several tiles costs one hand-over. Sums are
         # made tile by tile, so the number of jobs does not change them.
         jobs = 1 if self.n < _MIN_SHARED else min(4 * pool.count, len(self.tiles))
         edges = np.linspace(0, len(self.tiles), jobs + 1).astype(int)
@@ -169,7 +169,7 @@ class _Tile:
         rows, columns = np.empty((2, max(E.shape)), np.float32)
         rows, columns = rows[: E.shape[0]], columns[: E.shape[1]]
         if self.diagonal:
-            np.fill_diagonal(E, LOWEST)  # no point is its own neighbour
+            np.fill_diagonal(E, LOWEST)  # no point is its own neighbor
         stretched = exponentiate(E, self.S, np.float32(points.shift), rows, columns)
         return (stretched / 2, rows, None) if self.diagonal else (stretched, rows, columns)
 

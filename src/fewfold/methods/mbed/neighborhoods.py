@@ -1,4 +1,4 @@
-"""Rules that give embedded and new points their neighbourhood probabilities."""
+"""Rules that give embedded and new points their neighborhood probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fewfold.methods.mbed.similarities import (
 
 
 def _shares(logits, log_totals):
-    """Weight of a new point in each embedded point's neighbourhood, once it joins it."""
+    """Weight of a new point in each embedded point's neighborhood, once it joins it."""
     return np.exp(logits - np.logaddexp(log_totals, logits))
 
 
@@ -29,7 +29,7 @@ class GlobalNeighborhoods:
 
     `fit` returns P (n, n) for dissimilarities D (n, n); `extend` returns, for new points with
     dissimilarities (m, n) to the embedded ones, the sum of their probabilities and their shares in
-    the embedded points' neighbourhoods (see `fewfold.methods.mbed.placement`).
+    the embedded points' neighborhoods (see `fewfold.methods.mbed.placement`).
     """
 
     quantile: float
@@ -52,7 +52,7 @@ class GlobalNeighborhoods:
 
 @dataclass
 class LocalNeighborhoods:
-    """A length scale per point, such that each has the same effective number of neighbours."""
+    """A length scale per point, such that each has the same effective number of neighbors."""
 
     perplexity: float
 
@@ -74,24 +74,24 @@ class LocalNeighborhoods:
 
 @dataclass
 class DiffusedNeighborhoods:
-    """Where a random walk over local neighbourhoods is found after a geometric number of steps.
+    """Where a random walk over local neighborhoods is found after a geometric number of steps.
 
     With T the walk on ``S = P_local + P_local^T``, ``R = (1 - a) (I - a T)^-1``; P is R without its
-    diagonal, rows summing to 1. Points joined by a chain of near neighbours become
-    neighbours, which is what curved classes need and what an embedding into K dimensions loses.
+    diagonal, rows summing to 1. Points joined by a chain of near neighbors become
+    neighbors, which is what curved classes need and what an embedding into K dimensions loses.
 
     Parameters
     ----------
     perplexity : float
-        Effective neighbours of one step.
+        Effective neighbors of one step.
     walk : float
         ``a`` in (0, 1): the walk takes ``1 / (1 - a)`` steps on average.
     local : rule, optional
-        What gives the neighbourhoods of one step; `LocalNeighborhoods` by default.
+        What gives the neighborhoods of one step; `LocalNeighborhoods` by default.
 
     Notes
     -----
-    O(n^3) by a Cholesky factorisation, small beside the embedding for n <= 5000.
+    O(n^3) by a Cholesky factorization, small beside the embedding for n <= 5000.
     """
 
     perplexity: float
@@ -150,7 +150,7 @@ def _dense(P):
 
 
 class _Lists:
-    """Local probabilities over lists of neighbours, closest first or not."""
+    """Local probabilities over lists of neighbors, closest first or not."""
 
     perplexity: float
 
@@ -170,7 +170,7 @@ class _Lists:
 
 @dataclass
 class SparseNeighborhoods(_Lists):
-    """Local probabilities over the nearest neighbours only, for large n.
+    """Local probabilities over the nearest neighbors only, for large n.
 
     Parameters
     ----------
@@ -201,11 +201,11 @@ class SparseNeighborhoods(_Lists):
 
 @dataclass
 class GraphNeighborhoods(_Lists):
-    """Local probabilities over the neighbours that a graph names.
+    """Local probabilities over the neighbors that a graph names.
 
-    `fit` takes the distances to each point's neighbours, csr of shape (n, n); `extend` those of
-    new points to their neighbours, csr of shape (m, n). Entries that are not stored are no
-    neighbours; a stored 0 is a neighbour at distance 0.
+    `fit` takes the distances to each point's neighbors, csr of shape (n, n); `extend` those of
+    new points to their neighbors, csr of shape (m, n). Entries that are not stored are no
+    neighbors; a stored 0 is a neighbor at distance 0.
     """
 
     perplexity: float
@@ -229,7 +229,7 @@ class GraphNeighborhoods(_Lists):
 
         Notes
         -----
-        ``p`` are the weights scaled to sum 1, and the new point's share in the neighbourhood of j
+        ``p`` are the weights scaled to sum 1, and the new point's share in the neighborhood of j
         is its weight beside j's degree.
         """
         W = sparse.csr_array(weights, dtype=np.float64)
@@ -240,7 +240,7 @@ class GraphNeighborhoods(_Lists):
 
 
 def _lists(D, own=None):
-    """Neighbours and distances as rectangles; shorter lists are filled up with infinity."""
+    """Neighbors and distances as rectangles; shorter lists are filled up with infinity."""
     D = sparse.csr_array(D)
     rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
     keep = np.ones(D.nnz, bool) if own is None else D.indices != own[rows]
@@ -248,7 +248,7 @@ def _lists(D, own=None):
     counts = np.bincount(rows, minlength=D.shape[0])
     if not counts.all():
         raise InputError(
-            f"{np.sum(counts == 0)} of {len(counts)} points have no neighbour in the sparse "
+            f"{np.sum(counts == 0)} of {len(counts)} points have no neighbor in the sparse "
             f"distances (first: row {counts.argmin()}). Give each point at least one."
         )
     place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -259,7 +259,7 @@ def _lists(D, own=None):
 
 
 def _csr(values, columns, kept, n):
-    """Lists of neighbours as csr of shape (m, n), without what only fills the lists up."""
+    """Lists of neighbors as csr of shape (m, n), without what only fills the lists up."""
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     matrix = sparse.csr_array((values[kept], columns[kept], starts), shape=(len(values), n))
     matrix.sort_indices()

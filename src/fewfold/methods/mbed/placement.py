@@ -12,7 +12,7 @@ _BLOCK_FLOATS = 2**22
 _MAX_DOUBLE = 5000
 
 
-def normalisers(Y: np.ndarray, rows_per_block: int = 512) -> np.ndarray:
+def normalizers(Y: np.ndarray, rows_per_block: int = 512) -> np.ndarray:
     """Return ``Z_i``, the sum over j of ``exp(-|y_i - y_j|^2)`` without i itself, shape (n,)."""
     Y = np.asarray(Y, np.float32)
     norms = np.einsum("ij,ij->i", Y, Y)
@@ -36,8 +36,8 @@ def _kernel(A, A_norms, B, B_norms):
 class Placement:
     """The part of the cost that depends on the position of one new point, for many at once.
 
-    For a new point at y with neighbour probabilities p (its own) and r (its share in the
-    neighbourhoods of the embedded points j)
+    For a new point at y with neighbor probabilities p (its own) and r (its share in the
+    neighborhoods of the embedded points j)
 
         cost(y) = sum_j (p_j + r_j) |y - y_j|^2 + log sum_j E_j + sum_j log(1 + E_j / Z_j)
                   + H(m(y)) / n
@@ -50,7 +50,7 @@ class Placement:
     Y : ndarray of shape (n, d)
         The embedding.
     Z : ndarray of shape (n,)
-        Its `normalisers`.
+        Its `normalizers`.
     directions, lam : as in `fewfold.methods.mbed.cost`
     weight : float
         Factor of the margin term.

@@ -1,4 +1,4 @@
-"""The SNE term for large n: sparse P, and normalisers from near neighbours plus a sample.
+"""The SNE term for large n: sparse P, and normalizers from near neighbors plus a sample.
 
     Z_i = sum_{j near i} E_ij + w_i sum_{k sampled, not near} E_ik,   w_i = far / sampled far
 
@@ -38,7 +38,7 @@ class SampledSNE:
 
     Notes
     -----
-    O(n (n_samples + neighbours) d) a call.
+    O(n (n_samples + neighbors) d) a call.
     """
 
     def __init__(self, P, pool: ThreadPoolExecutor, n_samples: int, rng: np.random.Generator):
@@ -111,7 +111,7 @@ class SampledSNE:
         """Sum ``E @ values`` over sampled columns, those in ``apart`` left out; float64.
 
         With ``inverse`` (1 / Z of the columns) also ``(E / Z) @ values``, the columns' own
-        neighbour probabilities, held to at most 1: a lonely column whose Z was
+        neighbor probabilities, held to at most 1: a lonely column whose Z was
         estimated from few points must not push like many.
         """
         left_norms = np.einsum("ij,ij->i", left, left)

@@ -1,4 +1,4 @@
-"""Which neighbourhoods suit the labels: leave-one-out, before anything is embedded."""
+"""Which neighborhoods suit the labels: leave-one-out, before anything is embedded."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def candidates(found: Neighborhoods, n_classes: int, labeled, targets) -> list[t
 
 
 def _on_graph(name, D, max_exact, perplexity, walk):
-    """Return (name, rule, P) of the neighbourhoods that a graph's distances give."""
+    """Return (name, rule, P) of the neighborhoods that a graph's distances give."""
     if name == "global":
         raise InputError(
             "similarity='global' (that of variant='published') needs all dissimilarities, but "
-            "a sparse X names neighbours only. Choose one of auto, local, diffused, sparse."
+            "a sparse X names neighbors only. Choose one of auto, local, diffused, sparse."
         )
     rule = GraphNeighborhoods(perplexity)
     if name in ("local", "sparse") or D.shape[0] > max_exact:
@@ -106,7 +106,7 @@ def _on_graph(name, D, max_exact, perplexity, walk):
 
 
 def left_out_hits(P: np.ndarray, labeled: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Tell which labelled points the other labelled ones would label rightly by P.
+    """Tell which labeled points the other labeled ones would label rightly by P.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def left_out_hits(P: np.ndarray, labeled: np.ndarray, targets: np.ndarray) -> np
 
     Notes
     -----
-    A point's score for a class is the class's share of its neighbourhood, divided by the class's
-    share of all neighbourhoods; the point itself is left out of both. (Left out of the first
+    A point's score for a class is the class's share of its neighborhood, divided by the class's
+    share of all neighborhoods; the point itself is left out of both. (Left out of the first
     alone, a point would make its own class look rare.)
 
     Examples

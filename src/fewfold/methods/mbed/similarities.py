@@ -1,4 +1,4 @@
-"""From rows or dissimilarities to neighbourhood probabilities P ([mbed] Eq. 1)."""
+"""From rows or dissimilarities to neighborhood probabilities P ([mbed] Eq. 1)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def global_probabilities(D: np.ndarray, scale: float, drop_self: bool = True) ->
     D : ndarray of shape (m, n)
     scale : float
     drop_self : bool
-        Whether row i is point i, which is not its own neighbour.
+        Whether row i is point i, which is not its own neighbor.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def perplexity_weights(
     D : ndarray of shape (m, k)
         Dissimilarities of each row's candidates; infinite ones get no weight.
     perplexity : float
-        Effective number of neighbours; at least 1, below the number of candidates.
+        Effective number of neighbors; at least 1, below the number of candidates.
 
     Returns
     -------

@@ -49,10 +49,10 @@ def spectral_coordinates(P, n_components: int) -> np.ndarray:
 def turn_to_labels(
     V: np.ndarray, directions: np.ndarray, labeled: np.ndarray, targets: np.ndarray
 ) -> np.ndarray:
-    """Rotate coordinates so that labelled points lie along their classes' directions.
+    """Rotate coordinates so that labeled points lie along their classes' directions.
 
     The rotation is the orthogonal factor of the ridge regression of ``targets @ directions`` on
-    the labelled rows of V.
+    the labeled rows of V.
     """
     d = V.shape[1]
     K = len(directions)
@@ -74,7 +74,7 @@ def turn_to_clusters(V: np.ndarray, directions: np.ndarray, rng: np.random.Gener
 
 
 def label_walk(P, labeled: np.ndarray, targets: np.ndarray, walk: float, n_rounds: int = 60):
-    """Class shares of random walks started at the labelled points, shape (n, K).
+    """Class shares of random walks started at the labeled points, shape (n, K).
 
     Parameters
     ----------

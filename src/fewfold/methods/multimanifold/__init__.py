@@ -26,8 +26,8 @@ SHAPE_PARAMETERS = (
 )
 PARTITION_PARAMETERS = (
     Parameter("n_parts", count() | _AUTO, "decision sets", "auto"),
-    Parameter("min_labelled", integer(0) | _AUTO, "least labeled rows of a part", "auto"),
-    Parameter("min_unlabelled", integer(0) | _AUTO, "least unlabeled rows", "auto"),
+    Parameter("min_labeled", integer(0) | _AUTO, "least labeled rows of a part", "auto"),
+    Parameter("min_unlabeled", integer(0) | _AUTO, "least unlabeled rows", "auto"),
     Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
     Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
     Parameter("unit_weights", boolean(), "all weights 1 instead of Hellinger's", False),

@@ -86,7 +86,7 @@ def _nearest_left(X, row, order, first, last, low, high, count, alive, stack):
 
 @njit(cache=True)
 def greedy_walk(X, neighbors, start, depth):
-    """Keep a row, drop its neighbours, go to the nearest row left, until none is left."""
+    """Keep a row, drop its neighbors, go to the nearest row left, until none is left."""
     n = len(X)
     order, first, last, low, high = _build(X, depth)
     count = last - first

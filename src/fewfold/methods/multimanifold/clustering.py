@@ -23,7 +23,7 @@ class Clustering:
     part : ndarray of shape (n_points,), int64
     centers : ndarray of shape (n_parts, n_dimensions)
     objective : float
-        Sum of squared distances to the centres.
+        Sum of squared distances to the centers.
     n_iterations : int
     """
 
@@ -34,7 +34,7 @@ class Clustering:
 
 
 def ratio_cut_embedding(W: sparse.csr_array, n_vectors: int) -> np.ndarray:
-    """Take the eigenvectors of the smallest eigenvalues of the unnormalised Laplacian.
+    """Take the eigenvectors of the smallest eigenvalues of the unnormalized Laplacian.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def ratio_cut_embedding(W: sparse.csr_array, n_vectors: int) -> np.ndarray:
     else:
         from scipy.sparse.linalg import eigsh
 
-        # Graphs of few neighbours in few dimensions factorise with little fill. The shift lies
+        # Graphs of few neighbors in few dimensions factorize with little fill. The shift lies
         # below the spectrum, so the matrix is definite, and far below any cut worth finding.
         shift = -1e-7 * float(W.sum(axis=1).mean())
         # ARPACK's own start vector is random; a fixed one makes the result repeatable.
@@ -73,19 +73,19 @@ def ratio_cut_embedding(W: sparse.csr_array, n_vectors: int) -> np.ndarray:
 
 
 def assign_with_bounds(
-    squared: np.ndarray, labelled: np.ndarray, min_labelled: int, min_unlabelled: int
+    squared: np.ndarray, labeled: np.ndarray, min_labeled: int, min_unlabeled: int
 ) -> np.ndarray:
-    """Assign points to centres at the least cost with enough points of both kinds in each part.
+    """Assign points to centers at the least cost with enough points of both kinds in each part.
 
-    Labelled and unlabelled points share no capacity in the network of the paper, so it falls
+    Labeled and unlabeled points share no capacity in the network of the paper, so it falls
     into two flows.
 
     Parameters
     ----------
     squared : ndarray of shape (n_points, n_parts)
-        Squared distances to the centres.
-    labelled : bool ndarray of shape (n_points,)
-    min_labelled, min_unlabelled : int
+        Squared distances to the centers.
+    labeled : bool ndarray of shape (n_points,)
+    min_labeled, min_unlabeled : int
         The bounds a and b.
 
     Returns
@@ -100,7 +100,7 @@ def assign_with_bounds(
     [0, 1, 0]
     """
     part = np.empty(len(squared), np.int64)
-    for kind, bound in ((labelled, min_labelled), (~labelled, min_unlabelled)):
+    for kind, bound in ((labeled, min_labeled), (~labeled, min_unlabeled)):
         if kind.any():
             part[kind] = constrained_assignment(squared[kind], bound)
     return part
@@ -109,23 +109,23 @@ def assign_with_bounds(
 def constrained_kmeans(
     V: np.ndarray,
     n_parts: int,
-    labelled: np.ndarray,
-    min_labelled: int = 0,
-    min_unlabelled: int = 0,
+    labeled: np.ndarray,
+    min_labeled: int = 0,
+    min_unlabeled: int = 0,
     *,
     n_restarts: int = 10,
     max_iterations: int = 100,
     random_state: int | np.random.Generator = 0,
     score=None,
 ) -> Clustering:
-    """Cluster with a least number of labelled and unlabelled points in each part.
+    """Cluster with a least number of labeled and unlabeled points in each part.
 
     Parameters
     ----------
     V : ndarray of shape (n_points, n_dimensions)
     n_parts : int
-    labelled : bool ndarray of shape (n_points,)
-    min_labelled, min_unlabelled : int
+    labeled : bool ndarray of shape (n_points,)
+    min_labeled, min_unlabeled : int
         The bounds a and b; each times n_parts is at most the number of such points.
     n_restarts : int
         Starts by k-means++; the lowest score is kept.
@@ -152,7 +152,7 @@ def constrained_kmeans(
     best, lowest = None, np.inf
     for _ in range(n_restarts):
         centers = plusplus_centers(V, n_parts, rng)
-        found = _lloyd(V, centers, labelled, min_labelled, min_unlabelled, max_iterations)
+        found = _lloyd(V, centers, labeled, min_labeled, min_unlabeled, max_iterations)
         value = found.objective if score is None else score(found.part)
         if best is None or value < lowest * (1 - 1e-12):
             best, lowest = found, value
@@ -160,7 +160,7 @@ def constrained_kmeans(
 
 
 def plusplus_centers(V: np.ndarray, n_parts: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw starting centres among the points, far ones more likely (k-means++).
+    """Draw starting centers among the points, far ones more likely (k-means++).
 
     Parameters
     ----------
@@ -183,12 +183,12 @@ def plusplus_centers(V: np.ndarray, n_parts: int, rng: np.random.Generator) -> n
     return V[chosen]
 
 
-def _lloyd(V, centers, labelled, a, b, max_iterations):
+def _lloyd(V, centers, labeled, a, b, max_iterations):
     part, n_iterations = None, 0
     while n_iterations < max_iterations:
         n_iterations += 1
         squared = ((V[:, None, :] - centers) ** 2).sum(axis=2)
-        new = assign_with_bounds(squared, labelled, a, b)
+        new = assign_with_bounds(squared, labeled, a, b)
         if part is not None and (new == part).all():
             break
         part = new
@@ -201,7 +201,7 @@ def _means(V, part, centers):
     counts = np.bincount(part, minlength=len(centers))
     sums = np.zeros_like(centers)
     np.add.at(sums, part, V)
-    # A part left empty (only without bounds) keeps its centre.
+    # A part left empty (only without bounds) keeps its center.
     return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
 
 

@@ -15,7 +15,7 @@ _TREE_MAX_DIMENSION = 8
 # Below this many features the data are used as they are; above, in that many components.
 DEFAULT_COMPONENTS = 15
 
-# Up to this many dimensions a neighbourhood of 3 log M points gives a covariance worth trusting.
+# Up to this many dimensions a neighborhood of 3 log M points gives a covariance worth trusting.
 FEW_DIMENSIONS = 4
 
 
@@ -47,7 +47,7 @@ class Projection:
 def fit_projection(X, n_components: int | str | None = "auto") -> Projection:
     """Find the mean and, if there are many features, the principal axes of the data.
 
-    In 256 dimensions 25 neighbours give a covariance of rank 24: every Hellinger distance is 1
+    In 256 dimensions 25 neighbors give a covariance of rank 24: every Hellinger distance is 1
     and no Mahalanobis distance exists. The geometry is therefore read in few components.
 
     Parameters
@@ -79,20 +79,20 @@ def fit_projection(X, n_components: int | str | None = "auto") -> Projection:
     mean = X.mean(axis=0, dtype=np.float64)
     if wanted == d:
         return Projection(mean, None)
-    centred = X - mean
+    centered = X - mean
     # Only distances matter below, so the signs of the axes do not.
-    _, axes = np.linalg.eigh(centred.T @ centred / len(X))
+    _, axes = np.linalg.eigh(centered.T @ centered / len(X))
     return Projection(mean, axes[:, : -wanted - 1 : -1])
 
 
-def neighbourhoods(X: np.ndarray, n_neighbors: int, query: np.ndarray | None = None) -> np.ndarray:
+def neighborhoods(X: np.ndarray, n_neighbors: int, query: np.ndarray | None = None) -> np.ndarray:
     """Find the nearest rows of ``X`` of each query, a row being its own nearest.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     n_neighbors : int
-        Size of a neighbourhood; cut to the number of rows.
+        Size of a neighborhood; cut to the number of rows.
     query : ndarray of shape (n_queries, n_features), optional
         The rows of ``X`` when left out.
 
@@ -103,7 +103,7 @@ def neighbourhoods(X: np.ndarray, n_neighbors: int, query: np.ndarray | None = N
     Examples
     --------
     >>> import numpy as np
-    >>> neighbourhoods(np.array([[0.0], [1.0], [3.0]]), 2).tolist()
+    >>> neighborhoods(np.array([[0.0], [1.0], [3.0]]), 2).tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
     size = min(n_neighbors, len(X))
@@ -116,12 +116,12 @@ def neighbourhoods(X: np.ndarray, n_neighbors: int, query: np.ndarray | None = N
     from fewfold.graph.neighbors import nearest_neighbors
 
     # The search runs in float32: without the mean, a far origin does not eat the digits.
-    centre = X.mean(axis=0)
-    return nearest_neighbors(X - centre, size, query=wanted - centre).indices
+    center = X.mean(axis=0)
+    return nearest_neighbors(X - center, size, query=wanted - center).indices
 
 
 def local_covariances(X: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
-    """Sample covariance of each neighbourhood, divided by its size less one.
+    """Sample covariance of each neighborhood, divided by its size less one.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def regularize(covariances: np.ndarray, ridge: float) -> np.ndarray:
     Returns
     -------
     covariances : ndarray of shape (n_points, n_features, n_features)
-        Positive definite; a point whose neighbours all coincide with it gets a tiny ball.
+        Positive definite; a point whose neighbors all coincide with it gets a tiny ball.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def regularize(covariances: np.ndarray, ridge: float) -> np.ndarray:
     """
     if not ridge > 0:
         raise InputError(
-            f"ridge={ridge!r} is not allowed: flat neighbourhoods have no inverse without it. "
+            f"ridge={ridge!r} is not allowed: flat neighborhoods have no inverse without it. "
             "Give a number above 0, for example 0.01."
         )
     d = covariances.shape[1]
@@ -230,10 +230,10 @@ def steered_covariances(
     ridge: float,
     n_refits: int,
 ) -> np.ndarray:
-    """Covariances of neighbourhoods that follow the manifold instead of a ball.
+    """Covariances of neighborhoods that follow the manifold instead of a ball.
 
     Near a crossing a ball holds points of both manifolds, its covariance looks like neither, and
-    these mixed points glue the manifolds together in the graph. So the neighbourhood is chosen
+    these mixed points glue the manifolds together in the graph. So the neighborhood is chosen
     again, among twice as many candidates, by the Mahalanobis distance of the covariance just
     found, a few times: it turns towards the manifold that the point lies on.
 
@@ -245,7 +245,7 @@ def steered_covariances(
     neighbors : ndarray of shape (n_points, n_candidates), int
         Candidates among the rows of ``X``, nearest first.
     size : int
-        Points in a neighbourhood.
+        Points in a neighborhood.
     ridge : float
         See :func:`regularize`.
     n_refits : int

@@ -1,7 +1,7 @@
-"""Greedy cover: points far enough apart to have neighbourhoods of their own.
+"""Greedy cover: points far enough apart to have neighborhoods of their own.
 
-Close points share their neighbours, hence their covariance, even on different manifolds. The
-paper therefore keeps one point, drops its neighbourhood, walks to the nearest point left and
+Close points share their neighbors, hence their covariance, even on different manifolds. The
+paper therefore keeps one point, drops its neighborhood, walks to the nearest point left and
 repeats ([multimanifold] Section 3.1). The walk is the quadratic part when done by scanning; here
 a k-d tree counts the points left below each node, so that emptied regions are skipped.
 """
@@ -14,20 +14,20 @@ _LEAF_SIZE = 16
 
 
 def greedy_cover(X: np.ndarray, neighbors: np.ndarray, start: int) -> np.ndarray:
-    """Walk over the data, keeping a point and dropping its neighbourhood at each step.
+    """Walk over the data, keeping a point and dropping its neighborhood at each step.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     neighbors : ndarray of shape (n_samples, n_neighbors), int
-        Neighbourhood of each row, the row itself among them.
+        Neighborhood of each row, the row itself among them.
     start : int
         Row at which the walk begins.
 
     Returns
     -------
     kept : ndarray of shape (n_kept,), int64
-        Rows in the order of the walk; every row is in the neighbourhood of a kept one.
+        Rows in the order of the walk; every row is in the neighborhood of a kept one.
 
     Notes
     -----

@@ -36,7 +36,7 @@ def voronoi_parts(points: np.ndarray, part: np.ndarray, queries: np.ndarray) -> 
     >>> voronoi_parts(np.array([[0.0], [9.0]]), np.array([1, 0]), np.array([[2.0], [7.0]])).tolist()
     [1, 0]
     """
-    return part[cov.neighbourhoods(points, 1, queries)[:, 0]]
+    return part[cov.neighborhoods(points, 1, queries)[:, 0]]
 
 
 def gaussian_parts(
@@ -79,7 +79,7 @@ def gaussian_parts(
     >>> gaussian_parts(points, flat, np.array([0, 1]), np.array([[0.0, 0.0]])).tolist()
     [0]
     """
-    around = cov.neighbourhoods(points, _N_CANDIDATES, queries)
+    around = cov.neighborhoods(points, _N_CANDIDATES, queries)
     whiten = np.linalg.inv(np.linalg.cholesky(covariances))
     out = np.empty(len(queries), np.int64)
     step = max(1, _BLOCK_FLOATS // (around.shape[1] * points.shape[1] ** 2))
@@ -131,7 +131,7 @@ def refined_parts(
     >>> refined_parts(points, flat, flat, np.array([0, 1, 0, 0]), 0.2).tolist()
     [0, 0, 0, 0]
     """
-    around = cov.neighbourhoods(points, _N_CANDIDATES, points)
+    around = cov.neighborhoods(points, _N_CANDIDATES, points)
     rows = np.arange(len(points))
     whiten = np.linalg.inv(np.linalg.cholesky(covariances))
     pairs = np.repeat(rows, around.shape[1]), around.ravel()
@@ -192,8 +192,8 @@ def decision_sets(partition, X, cells: str = "gaussian") -> np.ndarray:
     )
 
 
-def labelled_sets(partition, cells: str = "gaussian") -> np.ndarray:
-    """Tell the decision set of each labelled point: the labels that its learner gets.
+def labeled_sets(partition, cells: str = "gaussian") -> np.ndarray:
+    """Tell the decision set of each labeled point: the labels that its learner gets.
 
     Parameters
     ----------
@@ -202,16 +202,16 @@ def labelled_sets(partition, cells: str = "gaussian") -> np.ndarray:
 
     Returns
     -------
-    part : ndarray of shape (n_labelled,), int64
+    part : ndarray of shape (n_labeled,), int64
         In the order of ``partition.kept``. With Gaussian cells a point is placed like any other
         row, by the Gaussians of all points but itself; should a part be left with fewer labels
         than its bound, all stay where the clustering put them.
     """
-    clustered = partition.part[partition.labelled]
+    clustered = partition.part[partition.labeled]
     bounds = partition.bounds
     if bounds.n_parts == 1 or cells == "euclidean":
         return clustered
-    own = np.flatnonzero(partition.labelled)
+    own = np.flatnonzero(partition.labeled)
     placed = gaussian_parts(
         partition.points,
         partition.cell_covariances,
@@ -220,4 +220,4 @@ def labelled_sets(partition, cells: str = "gaussian") -> np.ndarray:
         own,
     )
     counts = np.bincount(placed, minlength=bounds.n_parts)
-    return clustered if counts.min() < max(1, bounds.min_labelled) else placed
+    return clustered if counts.min() < max(1, bounds.min_labeled) else placed

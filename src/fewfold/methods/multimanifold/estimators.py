@@ -17,7 +17,7 @@ from fewfold.methods.estimators import (
 from fewfold.methods.multimanifold.decision import (
     CELLS,
     decision_sets,
-    labelled_sets,
+    labeled_sets,
     voronoi_parts,
 )
 from fewfold.methods.multimanifold.learners import (
@@ -65,18 +65,18 @@ class _MultiManifold(PartitionSettings):
     random_state: int = 0
     _dtype = np.float64
 
-    def _learn(self, X, y, labelled, graph, manifold, groups) -> np.ndarray:
+    def _learn(self, X, y, labeled, graph, manifold, groups) -> np.ndarray:
         """Cut all rows into parts and learn in each; return the part of each row."""
         seed = self.random_state
         if seed is None or isinstance(seed, np.random.RandomState):
             seed = seed_of(seed)
         self.partition_ = self.X_fit_ = self.groups_ = None
-        self.draw_ = draw_key(labelled)
-        details, rows = {}, np.flatnonzero(labelled)
+        self.draw_ = draw_key(labeled)
+        details, rows = {}, np.flatnonzero(labeled)
         if self.mode == "ssl":
-            found, own, parts = self._partition(X, labelled, graph, manifold, seed)
+            found, own, parts = self._partition(X, labeled, graph, manifold, seed)
             self.partition_, self.n_parts_ = found, found.bounds.n_parts
-            rows, sizes = found.kept[found.labelled], found.sizes().sum(axis=1)
+            rows, sizes = found.kept[found.labeled], found.sizes().sum(axis=1)
             details = _description(found)
         else:
             parts = self._given_parts(X, graph, groups)
@@ -96,22 +96,22 @@ class _MultiManifold(PartitionSettings):
         self.status_ = "ok"
         return parts
 
-    def _partition(self, X, labelled, graph, manifold, seed):
+    def _partition(self, X, labeled, graph, manifold, seed):
         """Take or compute the partition; return it with the parts of labeled and of all rows."""
         shape = None
         if manifold is not None:
-            if stored := stored_partition(manifold, labelled, self.cells):
+            if stored := stored_partition(manifold, labeled, self.cells):
                 return stored
             shape = shape_from_arrays(manifold.arrays, *X.shape)
         found = partition(
             X,
-            labelled,
+            labeled,
             self,
             shape=shape,
             graph=resolve_graph(self.data_graph if graph is None else graph, X),
             random_state=seed,
         )
-        return found, labelled_sets(found, self.cells), decision_sets(found, X, self.cells)
+        return found, labeled_sets(found, self.cells), decision_sets(found, X, self.cells)
 
     def _given_parts(self, X, graph, groups):
         """Return one part for all rows, or the true sets."""
@@ -183,8 +183,8 @@ def _description(found):
     """Return what the report says of a partition, as plain values."""
     return {
         "n_kept": int(len(found.kept)),
-        "min_labelled": int(found.bounds.min_labelled),
-        "min_unlabelled": int(found.bounds.min_unlabelled),
+        "min_labeled": int(found.bounds.min_labeled),
+        "min_unlabeled": int(found.bounds.min_unlabeled),
         "sizes": found.sizes().tolist(),
         "agreement": float(found.agreement),
         "notes": list(found.bounds.notes),
@@ -203,13 +203,13 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
         Find the partition; or one learner for all rows; or one per true set, given to `fit` as
         ``groups``.
     n_parts : int or "auto"
-        Decision sets; "auto" is ``ceil(0.5 log n)`` for n labelled points.
-    min_labelled, min_unlabelled : int or "auto"
-        Least number of labelled and of kept unlabelled points in a part; "auto" is 1.25 times
+        Decision sets; "auto" is ``ceil(0.5 log n)`` for n labeled points.
+    min_labeled, min_unlabeled : int or "auto"
+        Least number of labeled and of kept unlabeled points in a part; "auto" is 1.25 times
         their number over ``log(n)**2``, lowered where that cannot be met.
     n_neighbors, degree : int or "auto"
-        Sizes of the covariance neighbourhoods (``floor(3 log M)``) and of the graph
-        neighbourhoods (``floor(1.5 log(m + n))``).
+        Sizes of the covariance neighborhoods (``floor(3 log M)``) and of the graph
+        neighborhoods (``floor(1.5 log(m + n))``).
     sigma : float or "auto"
         Bandwidth of the weights ``exp(-H**2 / (2 sigma**2))``; "auto" is 0.2 and, in up to 4
         dimensions where the covers disagree, 0.15 if they agree better then.
@@ -221,7 +221,7 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
         Principal components in which the geometry is read; "auto" is 15 for data with more
         features, None all features.
     n_refits : int
-        Times each neighbourhood is turned along its own covariance; 0 is the paper's ball.
+        Times each neighborhood is turned along its own covariance; 0 is the paper's ball.
     n_covers : int
         Covers from different starts, of which the most agreed partition is kept; 1 as in the
         paper.

@@ -7,12 +7,12 @@ import numpy as np
 from fewfold.methods.multimanifold.decision import decision_sets
 from fewfold.methods.multimanifold.partition import Partition
 
-# Okabe and Ito's colours, told apart by the colour-blind; parts beyond eight repeat them.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+# Okabe and Ito's colors, told apart by the color-blind; parts beyond eight repeat them.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
 
-def _colours(part):
-    return np.array(COLOURS)[np.asarray(part) % len(COLOURS)]
+def _colors(part):
+    return np.array(COLORS)[np.asarray(part) % len(COLORS)]
 
 
 def _axes(points):
@@ -38,7 +38,7 @@ def _plane_or_space(points):
 def partition_figure(
     partition: Partition, X, *, cells: str = "gaussian", n_shown: int = 3000, seed: int = 0
 ):
-    """Draw the points coloured by decision set, the labelled ones ringed.
+    """Draw the points colored by decision set, the labeled ones ringed.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def partition_figure(
     figure, axes = _axes(shown)
     for p in range(partition.bounds.n_parts):
         inside = part == p
-        axes.scatter(*shown[inside].T, s=4, color=_colours(p), label=f"set {p + 1}")
-    own = _plane_or_space(partition.points[partition.labelled])
-    colours = _colours(partition.part[partition.labelled])
-    axes.scatter(*own.T, s=45, c=colours, edgecolors="black", linewidths=0.8, label="labelled")
+        axes.scatter(*shown[inside].T, s=4, color=_colors(p), label=f"set {p + 1}")
+    own = _plane_or_space(partition.points[partition.labeled])
+    colors = _colors(partition.part[partition.labeled])
+    axes.scatter(*own.T, s=45, c=colors, edgecolors="black", linewidths=0.8, label="labeled")
     axes.set_aspect("equal")
     figure.legend(loc="outside lower center", ncols=9, markerscale=1.5, fontsize="small")
     axes.set_title(f"{partition.bounds.n_parts} decision sets, {len(partition.kept)} points kept")
@@ -113,7 +113,7 @@ def graph_figure(partition: Partition, *, n_edges: int = 6000):
 
 
 def sizes_figure(partition: Partition):
-    """Draw the sizes of the parts against their lower bounds, labelled and unlabelled.
+    """Draw the sizes of the parts against their lower bounds, labeled and unlabeled.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ def sizes_figure(partition: Partition):
 
     sizes, bounds = partition.sizes(), partition.bounds
     figure = Figure(figsize=(7.0, 3.2), layout="constrained")
-    kinds = (("labelled", bounds.min_labelled), ("unlabelled, kept", bounds.min_unlabelled))
+    kinds = (("labeled", bounds.min_labeled), ("unlabeled, kept", bounds.min_unlabeled))
     names = [f"set {p + 1}" for p in range(bounds.n_parts)]
     for column, (axes, (kind, bound)) in enumerate(zip(figure.subplots(1, 2), kinds)):
-        axes.bar(names, sizes[:, column], color=_colours(np.arange(bounds.n_parts)))
+        axes.bar(names, sizes[:, column], color=_colors(np.arange(bounds.n_parts)))
         axes.axhline(bound, color="black", linestyle="--", label=f"least: {bound}")
         axes.set_title(f"{kind} points")
         axes.margins(y=0.25)  # room for the legend above the bars

@@ -1,4 +1,4 @@
-"""The graph: Mahalanobis neighbours, weighted by Hellinger distances between covariances."""
+"""The graph: Mahalanobis neighbors, weighted by Hellinger distances between covariances."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def nearest_in_own_metric(X, covariances, rows, n_neighbors: int) -> np.ndarray:
 
 
 def squared_hellinger(covariances: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Squared Hellinger distance between centred Gaussians, for many pairs at once.
+    """Squared Hellinger distance between centered Gaussians, for many pairs at once.
 
     ``H^2 = 1 - 2^(D/2) |S_i|^(1/4) |S_j|^(1/4) / |S_i + S_j|^(1/2)``, taken in logarithms: the
     determinants of small covariances underflow.

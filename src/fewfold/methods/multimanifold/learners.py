@@ -42,9 +42,9 @@ class PartReport:
 
     Attributes
     ----------
-    part, n_labelled : int
+    part, n_labeled : int
     n_kept : int
-        Points of the graph in the part, labelled ones included.
+        Points of the graph in the part, labeled ones included.
     n_classes : int or None
         Classes among its labels; None for regression.
     learner : str
@@ -52,7 +52,7 @@ class PartReport:
     """
 
     part: int
-    n_labelled: int
+    n_labeled: int
     n_kept: int
     n_classes: int | None
     learner: str
@@ -68,9 +68,9 @@ def fit_one(base, X, y, *, is_classifier: bool):
     Parameters
     ----------
     base : estimator
-    X : array of shape (n_labelled, n_features)
+    X : array of shape (n_labeled, n_features)
         At least one row.
-    y : ndarray of shape (n_labelled,)
+    y : ndarray of shape (n_labeled,)
     is_classifier : bool
 
     Returns
@@ -90,14 +90,14 @@ def fit_one(base, X, y, *, is_classifier: bool):
 
 
 def fit_parts(base, X, y, part, n_parts, n_kept, *, is_classifier: bool):
-    """Train one learner per part on the labelled points in it.
+    """Train one learner per part on the labeled points in it.
 
     Parameters
     ----------
     base : estimator
-    X : array of shape (n_labelled, n_features)
-    y : ndarray of shape (n_labelled,)
-    part : ndarray of shape (n_labelled,), int
+    X : array of shape (n_labeled, n_features)
+    y : ndarray of shape (n_labeled,)
+    part : ndarray of shape (n_labeled,), int
     n_parts : int
     n_kept : ndarray of shape (n_parts,)
         Points of the graph in each part, for the report.

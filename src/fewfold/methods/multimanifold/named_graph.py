@@ -1,7 +1,7 @@
-"""A given neighbour graph of all rows in place of the Mahalanobis search among kept points.
+"""A given neighbor graph of all rows in place of the Mahalanobis search among kept points.
 
-Kept points are no neighbours of each other in a graph of all rows: the cover drops the
-neighbourhood of each. So the graph is contracted: every row goes to the kept point nearest along
+Kept points are no neighbors of each other in a graph of all rows: the cover drops the
+neighborhood of each. So the graph is contracted: every row goes to the kept point nearest along
 the graph, and two kept points may be joined if rows of theirs are.
 """
 
@@ -37,7 +37,7 @@ def resolve_graph(data_graph, X) -> sparse.csr_array | None:
     if W.shape != (X.shape[0], X.shape[0]):
         raise InputError(
             f"data_graph has shape {W.shape}, X has {X.shape[0]} rows. Give a graph of the rows, "
-            "labelled and unlabelled."
+            "labeled and unlabeled."
         )
     return W
 

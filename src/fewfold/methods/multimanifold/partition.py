@@ -46,10 +46,10 @@ class Partition:
     Attributes
     ----------
     kept : ndarray of shape (n_kept,), int64
-        Rows of the data: the labelled ones, then a cover of the unlabelled ones.
+        Rows of the data: the labeled ones, then a cover of the unlabeled ones.
     part : ndarray of shape (n_kept,), int64
         Part of each kept row, 0 to n_parts - 1.
-    labelled : bool ndarray of shape (n_kept,)
+    labeled : bool ndarray of shape (n_kept,)
     points : ndarray of shape (n_kept, n_dimensions)
         Kept rows in the space where the geometry is read.
     covariances : ndarray of shape (n_kept, n_dimensions, n_dimensions) or None
@@ -71,7 +71,7 @@ class Partition:
 
     kept: np.ndarray
     part: np.ndarray
-    labelled: np.ndarray
+    labeled: np.ndarray
     points: np.ndarray
     covariances: np.ndarray | None
     W: sparse.csr_array
@@ -84,10 +84,10 @@ class Partition:
     times_s: dict = field(default_factory=dict)
 
     def sizes(self) -> np.ndarray:
-        """Count the labelled and unlabelled kept points of each part, shape (n_parts, 2)."""
+        """Count the labeled and unlabeled kept points of each part, shape (n_parts, 2)."""
         k = self.bounds.n_parts
         return np.stack(
-            [np.bincount(self.part[kind], minlength=k) for kind in (self.labelled, ~self.labelled)],
+            [np.bincount(self.part[kind], minlength=k) for kind in (self.labeled, ~self.labeled)],
             axis=1,
         )
 
@@ -107,7 +107,7 @@ class _Clock:
 
 def partition(
     X,
-    labelled: np.ndarray,
+    labeled: np.ndarray,
     settings: PartitionSettings | None = None,
     *,
     shape: Shape | None = None,
@@ -119,13 +119,13 @@ def partition(
     Parameters
     ----------
     X : array or sparse array of shape (n_samples, n_features)
-    labelled : bool ndarray of shape (n_samples,)
+    labeled : bool ndarray of shape (n_samples,)
         At least one True.
     settings : PartitionSettings, optional
     shape : Shape, optional
         What was read of the same data without labels; computed here when left out.
     graph : csr_array of shape (n_samples, n_samples), optional
-        A neighbour graph of the rows. Kept points are then joined only where the graph joins
+        A neighbor graph of the rows. Kept points are then joined only where the graph joins
         rows around them (`named_graph`); the weights stay Hellinger's.
     random_state : int
         Seeds the starts of the k-means.
@@ -138,7 +138,7 @@ def partition(
     -----
     Every choice is made from distances and in an order given by distances, so rotating,
     shifting or scaling the data does not change the partition and permuting its rows permutes
-    it. About O(M log M) in few dimensions, plus O(m**2) for the Mahalanobis neighbours of the m
+    it. About O(M log M) in few dimensions, plus O(m**2) for the Mahalanobis neighbors of the m
     points of the cover.
 
     Examples
@@ -146,19 +146,19 @@ def partition(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
-    >>> labelled = np.isin(np.arange(400), np.arange(0, 400, 40))
-    >>> found = partition(X, labelled)
+    >>> labeled = np.isin(np.arange(400), np.arange(0, 400, 40))
+    >>> found = partition(X, labeled)
     >>> left, right = found.part[found.kept < 200], found.part[found.kept >= 200]
     >>> len(set(left)), len(set(right)), len(set(left) & set(right))
     (1, 1, 0)
     """
     clock = _Clock()
     settings = settings or PartitionSettings()
-    labelled = _checked_mask(X, labelled)
+    labeled = _checked_mask(X, labeled)
     settings.check()
     shape = fit_shape(X, settings, clock) if shape is None else shape
     Z = shape.projection.apply(X)
-    drafts = [_Draft(Z, labelled, cover, shape, settings, graph) for cover in shape.covers]
+    drafts = [_Draft(Z, labeled, cover, shape, settings, graph) for cover in shape.covers]
     clock("attach")
     chosen = None
     for sigma in _sigmas(X, settings):
@@ -183,29 +183,29 @@ def _sigmas(X, settings):
     return SIGMAS if few and not settings.unit_weights else SIGMAS[:1]
 
 
-def _checked_mask(X, labelled):
-    labelled = np.asarray(labelled, dtype=bool)
-    if labelled.shape != (X.shape[0],) or not labelled.any():
+def _checked_mask(X, labeled):
+    labeled = np.asarray(labeled, dtype=bool)
+    if labeled.shape != (X.shape[0],) or not labeled.any():
         raise InputError(
-            f"{int(labelled.sum())} labelled points in a mask of shape {labelled.shape} for "
-            f"{X.shape[0]} samples. Mark at least one sample as labelled, one entry per sample."
+            f"{int(labeled.sum())} labeled points in a mask of shape {labeled.shape} for "
+            f"{X.shape[0]} samples. Mark at least one sample as labeled, one entry per sample."
         )
-    return labelled
+    return labeled
 
 
 class _Draft:
     """One cover with the labeled rows of a draw joined to its graph, ready to be cut."""
 
-    def __init__(self, Z, labelled, cover, shape, settings, graph):
+    def __init__(self, Z, labeled, cover, shape, settings, graph):
         self.Z, self.cover, self.shape = Z, cover, shape
-        own, path = np.flatnonzero(labelled), cover.rows[~labelled[cover.rows]]
-        # Labelled points by distance from the start, the others as walked: no row number matters.
+        own, path = np.flatnonzero(labeled), cover.rows[~labeled[cover.rows]]
+        # Labeled points by distance from the start, the others as walked: no row number matters.
         origin = Z[cover.rows[0]]
         own = own[np.argsort(((Z[own] - origin) ** 2).sum(axis=1), kind="stable")]
         self.kept = np.r_[own, path]
-        self.is_labelled = np.arange(len(self.kept)) < len(own)
+        self.is_labeled = np.arange(len(self.kept)) < len(own)
         self.bounds = resolve_bounds(
-            len(own), len(path), settings.n_parts, settings.min_labelled, settings.min_unlabelled
+            len(own), len(path), settings.n_parts, settings.min_labeled, settings.min_unlabeled
         )
         self.is_whole = self.bounds.n_parts == 1 or self.bounds.n_parts >= len(self.kept)
         if self.is_whole:
@@ -236,7 +236,7 @@ class _Draft:
             edges = undirected(*arcs)
             return edges, squared_hellinger(self.covariances, *edges)
         old = self.place[self.cover.rows][self.cover.edges]
-        own = np.flatnonzero(self.is_labelled)
+        own = np.flatnonzero(self.is_labeled)
         near = nearest_in_own_metric(self.points, self.covariances, own, degree)
         new = np.repeat(own, near.shape[1]), near.ravel()
         edges = undirected(*np.concatenate([old, new], axis=1))
@@ -270,9 +270,9 @@ class _Draft:
         clustering = constrained_kmeans(
             V,
             self.bounds.n_parts,
-            self.is_labelled,
-            self.bounds.min_labelled,
-            self.bounds.min_unlabelled,
+            self.is_labeled,
+            self.bounds.min_labeled,
+            self.bounds.min_unlabeled,
             n_restarts=settings.n_restarts,
             random_state=random_state,
             # k-means stands in for the ratio cut: of its local optima take the one that cuts least.
@@ -282,7 +282,7 @@ class _Draft:
         return Partition(
             self.kept,
             clustering.part,
-            self.is_labelled,
+            self.is_labeled,
             self.points,
             self.covariances,
             W,
@@ -309,7 +309,7 @@ class _Draft:
         return Partition(
             self.kept,
             np.zeros(n, np.int64),
-            self.is_labelled,
+            self.is_labeled,
             self.Z[self.kept],
             None,
             sparse.csr_array((n, n)),

@@ -47,7 +47,7 @@ def partition_from_state(values: dict, n_parts: int) -> Partition | None:
     bounds = Bounds(n_parts, 0, 0)
     return Partition(
         kept=None,
-        labelled=None,
+        labeled=None,
         covariances=None,
         W=None,
         bounds=bounds,

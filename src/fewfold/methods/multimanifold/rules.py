@@ -17,12 +17,12 @@ class PartitionSettings:
 
     Attributes
     ----------
-    n_parts, min_labelled, min_unlabelled : int or "auto"
+    n_parts, min_labeled, min_unlabeled : int or "auto"
         Number of decision sets and the least number of points of each kind in one.
     n_neighbors : int or "auto"
-        Size of the neighbourhoods of covariances and cover, ``floor(3 log M)``.
+        Size of the neighborhoods of covariances and cover, ``floor(3 log M)``.
     degree : int or "auto"
-        Mahalanobis neighbours of a point in the graph, ``floor(1.5 log(m + n))``.
+        Mahalanobis neighbors of a point in the graph, ``floor(1.5 log(m + n))``.
     sigma : float or "auto"
         Bandwidth of the Hellinger weights. "auto" is 0.2 and, in up to 4 dimensions where the
         covers disagree about the partition, 0.15 if they agree better then.
@@ -33,7 +33,7 @@ class PartitionSettings:
     n_components : int, "auto" or None
         Principal components in which the geometry is read.
     n_refits : int
-        Times a neighbourhood is chosen again along its own covariance; 0 as in the paper.
+        Times a neighborhood is chosen again along its own covariance; 0 as in the paper.
     n_covers : int
         Covers tried, from different starts; the one the others agree with most is kept.
     n_restarts : int
@@ -43,8 +43,8 @@ class PartitionSettings:
     """
 
     n_parts: int | str = "auto"
-    min_labelled: int | str = "auto"
-    min_unlabelled: int | str = "auto"
+    min_labeled: int | str = "auto"
+    min_unlabeled: int | str = "auto"
     n_neighbors: int | str = "auto"
     degree: int | str = "auto"
     sigma: float | str = "auto"
@@ -70,19 +70,19 @@ class Bounds:
     Attributes
     ----------
     n_parts : int
-    min_labelled, min_unlabelled : int
+    min_labeled, min_unlabeled : int
         The paper's a and b.
     notes : tuple of str
         What was lowered so that the bounds can be met, in words for the report.
     """
 
     n_parts: int
-    min_labelled: int
-    min_unlabelled: int
+    min_labeled: int
+    min_unlabeled: int
     notes: tuple[str, ...] = field(default=())
 
 
-def default_parts(n_labelled: int) -> int:
+def default_parts(n_labeled: int) -> int:
     """Return the number of parts, ``ceil(0.5 log n)``, at least 1.
 
     Examples
@@ -90,22 +90,22 @@ def default_parts(n_labelled: int) -> int:
     >>> [default_parts(n) for n in (1, 20, 80, 640)]
     [1, 2, 3, 4]
     """
-    return max(1, int(np.ceil(0.5 * np.log(max(1, n_labelled)))))
+    return max(1, int(np.ceil(0.5 * np.log(max(1, n_labeled)))))
 
 
-def default_neighborhood(n_unlabelled: int) -> int:
-    """Return the size of a covariance neighbourhood, ``floor(3 log M)``, at least 2.
+def default_neighborhood(n_unlabeled: int) -> int:
+    """Return the size of a covariance neighborhood, ``floor(3 log M)``, at least 2.
 
     Examples
     --------
     >>> default_neighborhood(20_000)
     29
     """
-    return max(2, int(3 * np.log(max(1, n_unlabelled))))
+    return max(2, int(3 * np.log(max(1, n_unlabeled))))
 
 
 def default_degree(n_points: int) -> int:
-    """Return the Mahalanobis neighbours of a point, ``floor(1.5 log(m + n))``, at least 1.
+    """Return the Mahalanobis neighbors of a point, ``floor(1.5 log(m + n))``, at least 1.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def default_degree(n_points: int) -> int:
     return max(1, int(1.5 * np.log(max(1, n_points))))
 
 
-def default_minimum(n_points: int, n_labelled: int) -> int:
+def default_minimum(n_points: int, n_labeled: int) -> int:
     """Return the least size of a part, ``floor(1.25 n_points / log^2 n)``.
 
     Examples
@@ -123,25 +123,25 @@ def default_minimum(n_points: int, n_labelled: int) -> int:
     >>> default_minimum(20, 20), default_minimum(1500, 20)
     (2, 208)
     """
-    if n_labelled < 2:
+    if n_labeled < 2:
         return 0
-    return int(1.25 * n_points / np.log(n_labelled) ** 2)
+    return int(1.25 * n_points / np.log(n_labeled) ** 2)
 
 
 def resolve_bounds(
-    n_labelled: int,
-    n_unlabelled_kept: int,
+    n_labeled: int,
+    n_unlabeled_kept: int,
     n_parts: int | str = "auto",
-    min_labelled: int | str = "auto",
-    min_unlabelled: int | str = "auto",
+    min_labeled: int | str = "auto",
+    min_unlabeled: int | str = "auto",
 ) -> Bounds:
     """Turn settings into feasible bounds: rules give way, numbers set by the user do not.
 
     Parameters
     ----------
-    n_labelled, n_unlabelled_kept : int
+    n_labeled, n_unlabeled_kept : int
         The paper's n and m.
-    n_parts, min_labelled, min_unlabelled : int or "auto"
+    n_parts, min_labeled, min_unlabeled : int or "auto"
 
     Returns
     -------
@@ -155,17 +155,17 @@ def resolve_bounds(
     Examples
     --------
     >>> resolve_bounds(20, 1500)
-    Bounds(n_parts=2, min_labelled=2, min_unlabelled=208, notes=())
+    Bounds(n_parts=2, min_labeled=2, min_unlabeled=208, notes=())
     """
-    k = default_parts(n_labelled) if n_parts == "auto" else int(n_parts)
+    k = default_parts(n_labeled) if n_parts == "auto" else int(n_parts)
     notes = []
     limits = []
     for name, value, available in (
-        ("min_labelled", min_labelled, n_labelled),
-        ("min_unlabelled", min_unlabelled, n_unlabelled_kept),
+        ("min_labeled", min_labeled, n_labeled),
+        ("min_unlabeled", min_unlabeled, n_unlabeled_kept),
     ):
         if value == "auto":
-            rule = default_minimum(available, n_labelled)
+            rule = default_minimum(available, n_labeled)
             limit = min(rule, available // k)
             if limit < rule:
                 notes.append(

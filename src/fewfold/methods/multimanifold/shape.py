@@ -75,7 +75,7 @@ class Shape:
 
     def local_covariances(self, Z, points, ridge) -> np.ndarray:
         """Return the covariances around some points, (m, d, d)."""
-        candidates = cov.neighbourhoods(Z, self.size * (2 if self.n_refits else 1), points)
+        candidates = cov.neighborhoods(Z, self.size * (2 if self.n_refits else 1), points)
         return cov.steered_covariances(Z, points, candidates, self.size, ridge, self.n_refits)
 
 
@@ -118,8 +118,8 @@ def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape
         int(settings.n_refits),
         [],
     )
-    around = cov.neighbourhoods(Z, shape.size)
-    clock("neighbours")
+    around = cov.neighborhoods(Z, shape.size)
+    clock("neighbors")
     starts = starting_points(Z, settings.n_covers)
     paths = [greedy_cover(Z, around, start) for start in starts]
     clock("cover")

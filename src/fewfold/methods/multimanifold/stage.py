@@ -12,7 +12,7 @@ import numpy as np
 
 from fewfold.exceptions import InputError
 from fewfold.methods.multimanifold.covariances import Projection
-from fewfold.methods.multimanifold.decision import CELLS, decision_sets, labelled_sets
+from fewfold.methods.multimanifold.decision import CELLS, decision_sets, labeled_sets
 from fewfold.methods.multimanifold.partition import Partition, partition
 from fewfold.methods.multimanifold.rules import Bounds, PartitionSettings
 from fewfold.methods.multimanifold.shape import fit_shape, shape_from_arrays, shape_to_arrays
@@ -49,14 +49,14 @@ def encode_draws(
     shape, settings = shape_from_arrays(arrays, *X.shape), PartitionSettings(**options)
     seen = set()
     for trial, budget, seed in splits.draws():
-        labelled = np.isin(np.arange(X.shape[0]), splits.order[trial, :budget])
-        key = draw_key(labelled)
+        labeled = np.isin(np.arange(X.shape[0]), splits.order[trial, :budget])
+        key = draw_key(labeled)
         if not budget or key in seen:
             continue
         seen.add(key)
         found = partition(
             X,
-            labelled,
+            labeled,
             settings,
             shape=shape,
             graph=None if graph is None else graph.W,
@@ -68,9 +68,9 @@ def encode_draws(
             out.add(f"{key}.row_part_new", decision_sets(found, features.X_new, cells))
 
 
-def draw_key(labelled: np.ndarray) -> str:
+def draw_key(labeled: np.ndarray) -> str:
     """Return the name of a draw: a digest of which rows have a label."""
-    return hashlib.sha256(np.packbits(labelled).tobytes()).hexdigest()[:16]
+    return hashlib.sha256(np.packbits(labeled).tobytes()).hexdigest()[:16]
 
 
 def _write(out, key, found, cells):
@@ -78,20 +78,20 @@ def _write(out, key, found, cells):
         if getattr(found, name) is not None:
             out.add(f"{key}.{name}", getattr(found, name))
     bounds = found.bounds
-    numbers = [bounds.n_parts, bounds.min_labelled, bounds.min_unlabelled, found.labelled.sum()]
+    numbers = [bounds.n_parts, bounds.min_labeled, bounds.min_unlabeled, found.labeled.sum()]
     out.add(f"{key}.bounds", np.array([*numbers, CELLS.index(cells)], np.int64))
     out.add(f"{key}.scores", np.array([found.ratio_cut, found.agreement]))
-    out.add(f"{key}.own_part", labelled_sets(found, cells))
+    out.add(f"{key}.own_part", labeled_sets(found, cells))
     out.add(f"{key}.notes", list(bounds.notes))
 
 
-def stored_partition(manifold, labelled: np.ndarray, cells: str):
+def stored_partition(manifold, labeled: np.ndarray, cells: str):
     """Return a draw's partition, and the parts of labeled and of all rows, from a stage's file.
 
     Parameters
     ----------
     manifold : fewfold.methods.base.ManifoldModel
-    labelled : bool array of shape (n,)
+    labeled : bool array of shape (n,)
     cells : str
 
     Returns
@@ -99,7 +99,7 @@ def stored_partition(manifold, labelled: np.ndarray, cells: str):
     Partition, own, parts
         None where the file does not hold this draw with these cells.
     """
-    points, key = manifold.points or {}, draw_key(labelled)
+    points, key = manifold.points or {}, draw_key(labeled)
     if f"{key}.bounds" not in points:
         return None
     n_parts, low, high, n_own, kind = (int(v) for v in points[f"{key}.bounds"])
@@ -108,12 +108,12 @@ def stored_partition(manifold, labelled: np.ndarray, cells: str):
     values = {name: points.get(f"{key}.{name}") for name in _ARRAYS}
     own, parts = points[f"{key}.own_part"], points[f"{key}.row_part"]
     fits = max(own.max(), parts.max(), values["part"].max()) < n_parts and kind < len(CELLS)
-    if not fits or len(parts) != len(labelled) or values["kept"].max() >= len(labelled):
+    if not fits or len(parts) != len(labeled) or values["kept"].max() >= len(labeled):
         raise InputError("The partition stored for this draw is of other rows. Run again.")
     ratio_cut, agreement = (float(v) for v in points[f"{key}.scores"])
     found = Partition(
         **values,
-        labelled=np.arange(len(values["kept"])) < n_own,
+        labeled=np.arange(len(values["kept"])) < n_own,
         covariances=None,
         bounds=Bounds(n_parts, low, high, tuple(points[f"{key}.notes"])),
         ratio_cut=ratio_cut,

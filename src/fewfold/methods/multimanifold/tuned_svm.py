@@ -20,7 +20,7 @@ from fewfold.svm.folds import repeated_folds
 from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.search import count_errors
 
-# Kernel widths over the median squared distance between the labelled points, and penalties.
+# Kernel widths over the median squared distance between the labeled points, and penalties.
 GAMMA_GRID = tuple(2.0**p for p in range(-4, 7, 2))
 PENALTY_GRID = (10.0, 1000.0)
 
