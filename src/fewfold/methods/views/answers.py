@@ -1,0 +1,186 @@
+"""What each view answers, of all rows and of held-out labels, and how far each is believed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+
+from fewfold.methods.diffusion.estimator import diffuse
+from fewfold.methods.diffusion.spreading import match_priors
+
+# Diffusions on each graph, and their share before any label is held out: with one label per
+# class the far-reaching ones are better on every set that was tried.
+DIFFUSIONS = {"poisson": 0.5, "poisson_shares": 0.05, "spreading_0.99": 0.4, "spreading_0.9": 0.05}
+_CLASSIFIER_SHARE = 0.05
+# The prior counts as this many labels.
+STRENGTH = 3.0
+N_FOLDS, FEW_LABELS = 5, 20
+MOST_JUDGED = 2000
+_PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3)
+_EXPONENTS = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Scores of the labels' classifier times this are about logarithms of probabilities.
+SCORE_SCALE = 8.0
+# Probability left for labels that are wrong or beyond all views.
+_LEAST = 0.01
+_LEAST_CUT = 1e-3
+_TOL, _HELD_OUT_TOL = 1e-5, 1e-3
+
+
+def diffusions(W, rows, codes, n_classes: int, *, tol: float = _TOL) -> list[np.ndarray]:
+    """Return the answer of each of `DIFFUSIONS` for all rows, each (n, n_classes)."""
+    options = {"tol": tol, "sources": "classes"}
+    free, _ = diffuse(W, rows, codes, n_classes, method="poisson", **options)
+    shares = np.bincount(codes, minlength=n_classes) / len(codes)
+    far, near = (
+        diffuse(W, rows, codes, n_classes, method="spreading", alpha=alpha, **options)[0]
+        for alpha in (0.99, 0.9)
+    )
+    return [free, match_priors(free, shares), far, near]
+
+
+def make_folds(codes) -> np.ndarray:
+    """Assign labels to folds, each class evenly; each label on its own up to 20 of them."""
+    m = len(codes)
+    fold = np.empty(m, np.int64)
+    fold[np.argsort(codes, kind="stable")] = np.arange(m) % (m if m <= FEW_LABELS else N_FOLDS)
+    return fold
+
+
+def held_out_diffusions(graphs, rows, codes, n_classes: int) -> np.ndarray:
+    """Return what each diffusion on each graph answers for each label without its fold.
+
+    Returns
+    -------
+    ndarray of shape (n_graphs * n_diffusions, m, n_classes)
+    """
+    fold = make_folds(codes)
+    found = np.zeros((len(graphs) * len(DIFFUSIONS), len(rows), n_classes))
+    for held in range(fold.max() + 1):
+        out = fold == held
+        if out.all():
+            continue
+        kept = rows[~out], codes[~out]
+        answers = [a for W in graphs for a in diffusions(W, *kept, n_classes, tol=_HELD_OUT_TOL)]
+        found[:, out] = np.array([answer[rows[out]] for answer in answers])
+    return found
+
+
+def fit_labels(z, codes, n_classes: int, judged) -> tuple[np.ndarray, np.ndarray]:
+    """Fit ridge regression to the labels alone, its penalty chosen by exact leave-one-out.
+
+    Parameters
+    ----------
+    z : ndarray of shape (m, d)
+        Random features of the labeled rows.
+    codes : int ndarray of shape (m,)
+    n_classes : int
+    judged : int ndarray
+        Labels that are left out, one at a time.
+
+    Returns
+    -------
+    coef : ndarray of shape (d, n_classes)
+    left_out : ndarray of shape (n_judged, n_classes)
+        Scores of the judged labels without themselves.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    m, d = z.shape
+    Y = np.eye(n_classes)[codes] - 1 / n_classes
+    z = np.asarray(z, np.float64 if m <= d else z.dtype)
+    product = z @ z.T if m <= d else z.T @ z
+    best = None
+    for penalty in _PENALTIES:
+        shifted = product + np.eye(len(product), dtype=product.dtype) * (penalty * m)
+        factor = cho_factor(shifted)
+        if m <= d:
+            inverse = cho_solve(factor, np.eye(m))
+            dual = inverse @ Y
+            coef = z.T @ dual
+            left_out = (Y - dual / np.diag(inverse)[:, None])[judged]
+        else:
+            coef = cho_solve(factor, z.T @ Y.astype(z.dtype))
+            some = z[judged]
+            leverage = np.einsum("id,di->i", some, cho_solve(factor, some.T))
+            gap = Y[judged] - some @ coef
+            left_out = Y[judged] - gap / np.maximum(1 - leverage, 1e-6)[:, None]
+        loss = float(np.mean((left_out - Y[judged]) ** 2))
+        if best is None or loss < best[0]:
+            best = loss, coef, left_out
+    return best[1], best[2]
+
+
+def choose_exponent(scores, codes) -> float:
+    """Return the factor of log-probabilities with which they explain held-out labels best."""
+    here = np.arange(len(codes)), codes
+    losses = [-np.log(softmax(scores * e, axis=1)[here] + _LEAST).sum() for e in _EXPONENTS]
+    return _EXPONENTS[int(np.argmin(losses))]
+
+
+def log_of(proba) -> np.ndarray:
+    """Return logarithms of probabilities, none below that of one in a million."""
+    return np.log(np.maximum(proba, 1e-6))
+
+
+def view_shares(graphs, answers) -> np.ndarray:
+    """Return how far each graph is believed without held-out labels.
+
+    A graph that ignores too much joins rows of different classes, and the other views' answers
+    change along its edges. The share of a graph is the inverse fourth power of the weight of
+    the edges that the answers of the other views cut.
+
+    Parameters
+    ----------
+    graphs : list of csr_array
+    answers : list of int ndarray of shape (n,)
+        Each view's classes of all rows.
+    """
+    if len(graphs) == 1:
+        return np.ones(1)
+    cuts = []
+    for place, W in enumerate(graphs):
+        W = sparse.coo_array(W)
+        others = [answer for i, answer in enumerate(answers) if i != place]
+        cut = [W.data[a[W.row] != a[W.col]].sum() / max(W.data.sum(), 1e-300) for a in others]
+        cuts.append(np.mean(cut))
+    shares = 1 / np.maximum(cuts, _LEAST_CUT) ** 4
+    return shares / shares.sum()
+
+
+def mixture_weights(likelihoods, prior, strength: float = STRENGTH) -> np.ndarray:
+    """Return the weights of a mixture of answers that explain held-out labels best.
+
+    Parameters
+    ----------
+    likelihoods : ndarray of shape (n_members, m)
+        Probability that each member gave to each held-out label.
+    prior : ndarray of shape (n_members,)
+        Summing to 1.
+    strength : float
+        Labels that the prior counts for.
+
+    Returns
+    -------
+    ndarray of shape (n_members,), summing to 1
+        The maximum of likelihood times Dirichlet prior, by expectation maximization.
+
+    Examples
+    --------
+    >>> sure = np.array([np.full(50, 0.9), np.full(50, 0.2)])
+    >>> mixture_weights(sure, np.array([0.5, 0.5])).round(2).tolist()
+    [0.97, 0.03]
+    """
+    likelihoods = np.maximum(likelihoods, _LEAST)
+    weights = np.asarray(prior, float)
+    for _ in range(300):
+        joint = weights[:, None] * likelihoods
+        share = (joint / joint.sum(axis=0)).sum(axis=1)
+        weights = (share + strength * prior) / (likelihoods.shape[1] + strength)
+    return weights
+
+
+def member_shares(by_view) -> np.ndarray:
+    """Return the share of each diffusion of each view, and of the labels' classifier, before."""
+    of_graphs = np.outer(by_view, list(DIFFUSIONS.values())).ravel()
+    return np.append(of_graphs / of_graphs.sum() * (1 - _CLASSIFIER_SHARE), _CLASSIFIER_SHARE)

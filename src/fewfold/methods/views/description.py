@@ -1,0 +1,166 @@
+"""What several views of images say without labels: graphs, features, random Fourier features."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from fewfold.graph.build import build_graph
+from fewfold.graph.rerank import MIN_ROWS_TO_INDEX
+from fewfold.methods.cluster_kernel.estimator import median_squared
+from fewfold.methods.diffusion.estimator import MIN_SIDE_TO_DESKEW, image_graph_settings
+from fewfold.transforms.canonical import canonicalize
+from fewfold.transforms.orientation import orientation_histograms
+
+N_COMPONENTS = 200
+N_NEIGHBORS = 6
+_LEAST_RANDOM, _MOST_RANDOM = 1000, 8000
+_ROWS_PER_RANDOM = 5
+_BLOCK_ROWS = 4096
+_GRAPH_PARTS = ("data", "indices", "indptr")
+
+
+def edge_features(X, image_shape) -> np.ndarray:
+    """Return the features of a classifier: orientation histograms, as they are and upright.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+    image_shape : sequence of int or None
+
+    Returns
+    -------
+    float32 ndarray
+        From 12 pixels a side the histograms of the images and of the images without slant, side
+        by side; of smaller images the former; rows that are no images as they are.
+    """
+    if image_shape is None or len(image_shape) == 1:
+        return np.asarray(X, np.float32)
+    found = orientation_histograms(X, image_shape)
+    if min(image_shape[:2]) < MIN_SIDE_TO_DESKEW:
+        return found
+    upright = canonicalize(X, image_shape, ["deskew"])
+    return np.hstack([found, orientation_histograms(upright, image_shape)])
+
+
+def view_graphs(X, points, image_shape) -> list:
+    """Return the weights of each view's graph: the invariant one (of images), that of features.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+    points : ndarray of shape (n, n_components)
+        Features of `edge_features`, on their principal axes.
+    image_shape : sequence of int or None
+    """
+    n = len(points)
+    settings = {
+        "n_neighbors": min(N_NEIGHBORS, n - 1),
+        "symmetrize": "mean",
+        "method": "approximate" if n >= MIN_ROWS_TO_INDEX else "exact",
+    }
+    graphs = [build_graph(points, **settings).W]
+    if image_shape is not None:
+        of_images = image_graph_settings(image_shape)
+        k = min(of_images.n_neighbors, n - 1)
+        graphs.insert(0, build_graph(X, image_graph_settings(image_shape, n_neighbors=k)).W)
+    return graphs
+
+
+def describe(X, image_shape, *, n_random: int | None = None, seed: int = 0) -> dict:
+    """Compute all that needs no label.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+    image_shape : sequence of int or None
+    n_random : int, optional
+        Random Fourier features; by default a fifth of the rows, from 1000 to 8000.
+    seed : int
+
+    Returns
+    -------
+    dict of ndarray
+        ``mean``, ``axes`` (features to principal components), ``points`` (n, c),
+        ``frequencies`` (c, n_random / 2), ``gram`` (n_random, n_random): the mean of z z' over
+        the rows; and the graphs, as ``graph_0_data`` and so on.
+
+    Notes
+    -----
+    The Gaussian's width is the median squared distance between rows. Costs two searches of
+    neighbors and ``n n_random^2`` multiplications.
+    """
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    features = edge_features(X, image_shape)
+    mean = features.mean(axis=0, dtype=np.float64).astype(np.float32)
+    axes = _principal_axes(features - mean)
+    points = (features - mean) @ axes
+    if n_random is None:
+        n_random = int(np.clip(len(X) // _ROWS_PER_RANDOM, _LEAST_RANDOM, _MOST_RANDOM))
+    rng = np.random.default_rng(seed)
+    gamma = 1 / median_squared(points.astype(np.float64), seed)
+    draws = rng.normal(size=(points.shape[1], max(1, n_random // 2)))
+    found = {
+        "mean": mean,
+        "axes": axes,
+        "points": points,
+        "frequencies": (np.sqrt(2 * gamma) * draws).astype(np.float32),
+    }
+    gram = 0.0
+    for z in random_blocks(points, found["frequencies"]):
+        gram = gram + z.T @ z
+    found["gram"] = gram / len(X)
+    for place, W in enumerate(view_graphs(X, points, image_shape)):
+        for part in _GRAPH_PARTS:
+            found[f"graph_{place}_{part}"] = getattr(W, part)
+    return found
+
+
+def _principal_axes(centered):
+    """Return the leading principal axes, (d, at most `N_COMPONENTS`), float32."""
+    values, vectors = np.linalg.eigh((centered.T @ centered).astype(np.float64))
+    kept = values[::-1] > 1e-9 * max(values[-1], 1e-300)
+    kept[0] = True
+    count = min(N_COMPONENTS, int(kept.sum()))
+    return np.ascontiguousarray(vectors[:, ::-1][:, :count], np.float32)
+
+
+def random_blocks(points, frequencies):
+    """Yield the random Fourier features of rows, some thousand at a time."""
+    for start in range(0, len(points), _BLOCK_ROWS):
+        yield random_features(points[start : start + _BLOCK_ROWS], frequencies)
+
+
+def random_features(points, frequencies) -> np.ndarray:
+    """Return cosines and sines whose inner products approximate a Gaussian kernel.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> z = random_features(rng.normal(size=(2, 3)), rng.normal(size=(3, 50)))
+    >>> z.shape, bool(np.allclose((z**2).sum(axis=1), 1))
+    ((2, 100), True)
+    """
+    phase = points @ frequencies
+    count = frequencies.shape[1]
+    z = np.empty((len(points), 2 * count), phase.dtype)
+    np.cos(phase, out=z[:, :count])
+    np.sin(phase, out=z[:, count:])
+    z /= np.asarray(np.sqrt(count), z.dtype)
+    return z
+
+
+def graphs_of(arrays: dict) -> list:
+    """Return the graphs of a description."""
+    n, graphs = len(arrays["points"]), []
+    while f"graph_{len(graphs)}_data" in arrays:
+        parts = [np.asarray(arrays[f"graph_{len(graphs)}_{part}"]) for part in _GRAPH_PARTS]
+        graphs.append(sparse.csr_array(tuple(parts), shape=(n, n)))
+    return graphs
+
+
+def fit_manifold(features, graph, options: dict, *, seed: int):
+    """Return the arrays and notes of the manifold stage."""
+    X = features.X if features.images is None else features.images
+    arrays = describe(X, features.image_shape, n_random=options.get("n_random"), seed=seed)
+    return arrays, {"n_graphs": len(graphs_of(arrays))}
