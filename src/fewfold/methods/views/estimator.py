@@ -28,8 +28,8 @@ class ImageViewsClassifier(CandidateClassifier):
 
     Labels are diffused over the invariant graph and over a graph of orientation histograms, near
     and far; beside them stands a classifier of the labels alone. Their weights are those that
-    explain held-out labels best (with one label per class: how far the views bear each other
-    out). Ridge regression on random Fourier features of the histograms then learns the answer
+    explain held-out labels best (with one label per class: how few edges of a graph its answer
+    cuts). Ridge regression on random Fourier features of the histograms then learns the answer
     for all rows; it is mixed with that answer, and labels new images without the graph.
 
     Parameters

@@ -1,0 +1,99 @@
+"""Errors of the image views beside single methods: ``python benchmarks/images.py SET``.
+
+Balanced draws from the training rows; error on the official test rows where there are any (USPS),
+otherwise on all unlabeled rows. `FEWFOLD_MIRROR` names the folder of the data.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.svm import SVC
+
+from fewfold.datasets import load
+from fewfold.graph.build import build_graph
+from fewfold.methods.diffusion.estimator import diffuse
+from fewfold.methods.views.description import graphs_of
+from fewfold.methods.views.estimator import ImageViewsClassifier
+
+BUDGETS = {
+    "fashion": (10, 100, 1000),
+    "usps": (10, 100, 300),
+    "coil20": (20, 40),
+    "digits": (10, 50, 100),
+    "series": (3, 30),
+}
+
+
+def read(name):
+    """Return rows scaled to at most 1, codes, the image shape, and a mask of test rows."""
+    if name == "fashion":
+        path = Path(os.environ["FEWFOLD_MIRROR"]) / "fashion" / "fashion-sample-10000.npz"
+        with np.load(path, allow_pickle=False) as file:
+            X, y, shape, test = file["X"], file["y"], (28, 28), None
+    else:
+        data = load("cylinder_bell_funnel" if name == "series" else name)
+        X, y, test = data.X, data.y, data.test_mask
+        shape = data.image_shape or (X.shape[1],)
+    X = np.asarray(X, np.float64)
+    y = np.unique(y, return_inverse=True)[1]
+    return X / np.abs(X).max(), y, shape, np.zeros(len(y), bool) if test is None else test
+
+
+def draw(y, allowed, budget, seed):
+    """Return balanced labeled rows among those allowed."""
+    rng = np.random.default_rng(seed)
+    classes = np.unique(y)
+    rows = [rng.permutation(np.flatnonzero((y == c) & allowed)) for c in classes]
+    return np.concatenate([r[: budget // len(classes)] for r in rows])
+
+
+def answers(X, y, rows, shape, graphs, shared, seed):
+    """Yield the name and the classes of all rows of each method."""
+    given = np.full(len(y), -1)
+    given[rows] = y[rows]
+    model = ImageViewsClassifier(shape, random_state=0).fit(X, given, shared=shared)
+    yield "views", model.transduction_
+    yield "views, new rows", model.predict(X)
+    k = y.max() + 1
+    for name, W in graphs.items():
+        for method, alpha in (("poisson", 0.9), ("spreading", 0.9), ("spreading", 0.99)):
+            label = method if method == "poisson" else f"{method} {alpha}"
+            proba, _ = diffuse(W, rows, y[rows], k, method=method, alpha=alpha, tol=1e-4)
+            yield f"{label}, {name}", proba.argmax(axis=1)
+    yield "RBF SVM, pixels", SVC(C=10).fit(X[rows], y[rows]).predict(X)
+    trees = ExtraTreesClassifier(300, random_state=seed, n_jobs=1)
+    yield "ExtraTrees, pixels", trees.fit(X[rows], y[rows]).predict(X)
+
+
+def main():
+    """Print a table: mean and standard deviation of the error in %."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("set", choices=BUDGETS)
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--first", type=int, default=100, help="seed of the first draw")
+    options = parser.parse_args()
+    X, y, shape, test = read(options.set)
+    start = time.process_time()
+    shared = ImageViewsClassifier(shape, random_state=0).prepare(X)
+    print(f"prepared in {time.process_time() - start:.0f} CPU s", flush=True)
+    graphs = dict(zip(("invariant", "edges"), graphs_of(shared)))
+    graphs["pixels"] = build_graph(X, n_neighbors=10, symmetrize="mean").W
+    for budget in BUDGETS[options.set]:
+        errors, start = {}, time.process_time()
+        for trial in range(options.trials):
+            rows = draw(y, ~test, budget, options.first + trial)
+            judged = test if test.any() else ~np.isin(np.arange(len(y)), rows)
+            for name, found in answers(X, y, rows, shape, graphs, shared, trial):
+                errors.setdefault(name, []).append(100 * np.mean(found[judged] != y[judged]))
+        seconds = (time.process_time() - start) / options.trials
+        print(f"{options.set}, {budget} labels, {options.trials} draws, {seconds:.1f} CPU s each")
+        for name, values in errors.items():
+            print(f"  {name:<28}{np.mean(values):6.2f} ± {np.std(values):.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Views of images: weights of held-out answers, exact leave-one-out, a wrong view noticed."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from fewfold.exceptions import InputError
+from fewfold.graph.build import build_graph
+from fewfold.methods.views import answers
+from fewfold.methods.views.description import describe, graphs_of, random_features
+from fewfold.methods.views.estimator import ImageViewsClassifier
+
+X, DIGIT = load_digits(return_X_y=True)
+X, DIGIT = X[:700] / 16, DIGIT[:700]
+
+
+def few(per_class, seed=0):
+    y = np.full(len(X), -1)
+    rng = np.random.default_rng(seed)
+    for c in range(10):
+        y[rng.permutation(np.flatnonzero(DIGIT == c))[:per_class]] = c
+    return y
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return ImageViewsClassifier((8, 8), n_random=400).prepare(X)
+
+
+def error(model, y):
+    return np.mean(model.transduction_[y < 0] != DIGIT[y < 0])
+
+
+@pytest.mark.parametrize("m", [12, 60])
+def test_left_out_scores_are_those_of_fits_without_the_label(m):
+    """Both ways of solving: fewer labels than features, and more."""
+    rng = np.random.default_rng(0)
+    z, codes = rng.normal(size=(m, 20)), np.arange(m) % 3
+    coef, left_out = answers.fit_labels(z, codes, 3, np.arange(m))
+    Y = np.eye(3)[codes] - 1 / 3
+    losses = []
+    for penalty in (1e-6, 1e-5, 1e-4, 1e-3):
+        shift = penalty * m * np.eye(20)
+        expected = np.array([
+            z[i] @ np.linalg.solve(
+                np.delete(z, i, 0).T @ np.delete(z, i, 0) + shift,
+                np.delete(z, i, 0).T @ np.delete(Y, i, 0),
+            )
+            for i in range(m)
+        ])  # fmt: skip
+        whole = np.linalg.solve(z.T @ z + shift, z.T @ Y)
+        losses.append((np.mean((expected - Y) ** 2), expected, whole))
+    _, expected, whole = min(losses, key=lambda found: found[0])
+    np.testing.assert_allclose(left_out, expected, atol=1e-5)
+    np.testing.assert_allclose(coef, whole, atol=1e-5)
+
+
+def test_held_out_answers_do_not_see_their_label(shared):
+    graphs = graphs_of(shared)
+    rows = np.flatnonzero(few(2) >= 0)
+    codes = DIGIT[rows]
+    before = answers.held_out_diffusions(graphs, rows, codes, 10)
+    assert before.shape == (8, 20, 10)
+    changed = codes.copy()
+    changed[0] = (codes[0] + 1) % 10
+    after = answers.held_out_diffusions(graphs, rows, changed, 10)
+    np.testing.assert_allclose(after[:, 0], before[:, 0], atol=1e-6)
+    assert np.abs(after[:, 1:] - before[:, 1:]).max() > 1e-3
+
+
+def test_weights_maximize_the_penalized_likelihood():
+    rng = np.random.default_rng(1)
+    likelihoods, prior = rng.uniform(0.05, 1, size=(3, 40)), np.array([0.6, 0.3, 0.1])
+    found = answers.mixture_weights(likelihoods, prior)
+
+    def gain(w):
+        return np.log(w @ likelihoods).sum() + 3.0 * prior @ np.log(w)
+
+    best = gain(found)
+    for _ in range(300):
+        assert gain(np.maximum(rng.dirichlet(50 * found + 0.5), 1e-9)) <= best + 1e-6
+
+
+def test_random_features_approximate_the_gaussian_kernel():
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(30, 5))
+    z = random_features(points, np.sqrt(2 * 0.1) * rng.normal(size=(5, 20_000)))
+    squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(z @ z.T, np.exp(-0.1 * squared), atol=0.03)
+
+
+def test_a_graph_that_joins_different_classes_is_noticed_without_held_out_labels(shared):
+    """An invariance to everything: neighbors at random."""
+    graphs = graphs_of(shared)
+    rng = np.random.default_rng(3)
+    noise = build_graph(rng.normal(size=(len(X), 3)), n_neighbors=6, symmetrize="mean").W
+    rows = np.flatnonzero(few(1) >= 0)
+    three = [graphs[0], graphs[1], noise]
+    said = [answers.diffusions(W, rows, DIGIT[rows], 10)[0].argmax(axis=1) for W in three]
+    assert answers.view_shares(three, said)[2] < 0.1
+
+
+def test_a_wrong_view_is_switched_off_by_held_out_labels(shared):
+    rng = np.random.default_rng(3)
+    noise = build_graph(rng.normal(size=(len(X), 3)), n_neighbors=6, symmetrize="mean").W
+    wrong = dict(shared)
+    for part in ("data", "indices", "indptr"):
+        wrong[f"graph_0_{part}"] = getattr(sparse.csr_array(noise), part)
+    y = few(5)
+    right = ImageViewsClassifier((8, 8), n_random=400).fit(X, y, shared=shared)
+    model = ImageViewsClassifier((8, 8), n_random=400).fit(X, y, shared=wrong)
+    assert model.weights_[:4].sum() < 0.2
+    assert error(model, y) < error(right, y) + 0.03
+
+
+def test_few_labels_many_labels_and_new_images(shared):
+    errors = []
+    for per_class in (1, 5, 20):
+        y = few(per_class)
+        model = ImageViewsClassifier((8, 8), n_random=400).fit(X, y, shared=shared)
+        errors.append(error(model, y))
+    assert errors[0] < 0.15 and errors[2] <= errors[1] + 0.005 and errors[2] < 0.03
+    new = load_digits().data[700:1000] / 16
+    assert np.mean(model.predict(new) != load_digits().target[700:1000]) < 0.06
+
+
+def test_more_labels_than_features_are_judged_on_a_sample(monkeypatch, shared):
+    monkeypatch.setattr(answers, "MOST_JUDGED", 100)
+    y = np.where(np.arange(len(X)) % 4 == 0, -1, DIGIT)
+    model = ImageViewsClassifier((8, 8), n_random=400).fit(X, y, shared=shared)
+    assert error(model, y) < 0.03
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (4, 16), (4, 4, 4), (64,), None])
+def test_images_of_any_kind_series_and_rows(shape):
+    found = describe(X[:80], shape, n_random=40)
+    assert len(graphs_of(found)) == (1 if shape is None else 2)
+    model = ImageViewsClassifier(shape, n_random=40).fit(
+        X[:80], np.where(DIGIT < 5, DIGIT, -1)[:80]
+    )
+    again = ImageViewsClassifier.from_arrays(*model.to_arrays())
+    np.testing.assert_allclose(again.predict_proba(X[80:90]), model.predict_proba(X[80:90]))
+
+
+def test_a_state_whose_parts_do_not_fit_is_refused():
+    model = ImageViewsClassifier((8, 8), n_random=40).fit(X[:80], DIGIT[:80])
+    arrays, notes = model.to_arrays()
+    with pytest.raises(InputError, match="do not fit together"):
+        ImageViewsClassifier.from_arrays(arrays, notes | {"image_shape_": [8, 9]})
+    with pytest.raises(InputError, match="does not fit image_shape"):
+        ImageViewsClassifier.from_arrays(arrays, notes | {"image_shape_": [16, 4]})
