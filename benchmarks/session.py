@@ -157,11 +157,11 @@ def run(arguments):
     if arguments.store.exists():
         done = pd.read_csv(arguments.store)
     known = set(zip(done["set"], done["rate"].astype(float), done["seed"]))
-    prepared, rows = {}, []
-    for seed in range(arguments.runs):
+    prepared, rows, end = {}, [], time.monotonic() + arguments.seconds
+    for seed in range(arguments.first, arguments.runs):
         for name in arguments.sets.split(","):
             for rate in RATES:
-                if (name, rate, seed) in known:
+                if (name, rate, seed) in known or time.monotonic() > end:
                     continue
                 if name not in prepared:
                     prepared[name] = Prepared(name)
@@ -170,7 +170,8 @@ def run(arguments):
                 row = {"set": name, "rate": rate, "seed": seed, "share": share, **found}
                 rows.append({**row, "cpu_s": round(time.process_time() - start, 2)})
         _store(rows, arguments.store)
-        print(f"seed {seed}: {len(rows)} runs", flush=True)
+        if rows:
+            print(f"seed {seed}: {len(rows)} runs", flush=True)
         rows = []
 
 
@@ -244,6 +245,8 @@ def main():
     parser.add_argument("command", choices=("promise", "table", "latency"))
     parser.add_argument("--runs", type=int, default=120)
     parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--rows", default="1000,10000,100000")
     parser.add_argument("--store", type=Path, default=CACHE / "runs.csv")
     arguments = parser.parse_args()

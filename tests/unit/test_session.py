@@ -234,3 +234,32 @@ def test_a_promise_is_proven_by_answers_in_a_file(tmp_path):
     asked.to_csv(tmp_path / "bad.csv", index=False)
     with pytest.raises(InputError, match="'purple' is not a class"):
         prove(found, "kind", share=0.1, level=0.95, answers=tmp_path / "bad.csv")
+
+
+@pytest.mark.slow
+def test_the_combination_is_made_beside_and_taken_over(tmp_path):
+    import time
+
+    from fewfold.session.background import Background
+
+    path, names = table(tmp_path, 21)
+    opened = open_file(path, "kind")
+    try:
+        background = Background(opened)
+        background.consider()
+        assert background.is_running and opened.session.source == "diffusion"
+        end = time.monotonic() + 240
+        while not background.take():
+            assert time.monotonic() < end and background.is_running
+            time.sleep(0.2)
+        assert opened.session.source == "combination"
+        assert np.mean(np.array(opened.session.classes)[opened.session.labels()[0]] == names) > 0.8
+        background.consider()  # nothing new since
+        assert not background.is_running
+        for _ in range(8):
+            row = opened.session.suggest().row
+            opened.session.answer(row, names[row])
+        assert opened.session.source == "diffusion"  # the combination saw too few of the labels
+    finally:
+        background.close()
+        opened.close()

@@ -11,7 +11,7 @@ in the order comes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -220,7 +220,13 @@ class Promise:
     def _chance_wrong(self, answers):
         """Return how likely each row is wrong: its confidence, corrected by the answers so far."""
         given = answers[self.frozen.rows]
-        known = given >= 0
+        known = np.flatnonzero(given >= 0)
+        known = known[: len(known) // 5 * 5]  # every fifth answer
         right = given[known] == self.frozen.labels[known]
-        fitted = fit_calibration(self.frozen.confidence[known], right)
+        fitted = _fitted(self.frozen.confidence[known].tobytes(), right.tobytes())
         return 1 - calibrate(self.frozen.confidence, *fitted)
+
+
+@lru_cache(maxsize=256)
+def _fitted(confidence, right):
+    return fit_calibration(np.frombuffer(confidence), np.frombuffer(right, dtype=bool))

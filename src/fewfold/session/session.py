@@ -102,7 +102,7 @@ class LabelingSession:
         self.on_close = lambda: None
         self._offers: dict[int, Suggestion] = {}
         self._combined = None  # labels, confidence, number of labels that they were learned from
-        self._present = self._state = None
+        self._present = self._state = self._fitted = None
         self.costs: list[tuple[int, float]] = []  # of keeping the promise, as seen after answers
 
     @property
@@ -152,10 +152,12 @@ class LabelingSession:
     def _calibration(self):
         """Fit confidences to how often the label was right that stood before each answer."""
         events = [e for e in self.record.answered.values() if e.get("raw") and "class" in e]
-        events = events[len(events) // 2 :]  # the labels of now, not those of the start
-        return fit_calibration(
-            [e["raw"] for e in events], [e["guess"] == e["class"] for e in events]
-        )
+        count = len(events) // 5 * 5  # fitted again after every fifth answer
+        if self._fitted is None or self._fitted[0] != count:
+            used = events[count // 2 : count]  # the labels of now, not those of the start
+            right = [e["guess"] == e["class"] for e in used]
+            self._fitted = count, fit_calibration([e["raw"] for e in used], right)
+        return self._fitted[1]
 
     # Answers
 
