@@ -173,9 +173,9 @@ WITH_LABELS = {"compute_kernel_tile": ("cpu_s", "max_rss_mb", "bytes"), "make_co
 PAIRS = {"search_neighbors", "extend_graph", "mbed", "multimanifold", "hellinger"}
 FREE = (0.0, *np.arange(0.25, 2.51, 0.05))
 EXACT = ("search_neighbors", "euclidean")
-# Up to 5000 rows SNE holds all pairs, above only lists of neighbors. No power of n is both: the
-# model is a line that no measurement exceeds.
-ENVELOPE = {("fit_manifold", "sne")}
+# Up to so many rows SNE holds all pairs, above only lists of neighbors. No power of n is both: the
+# model is the most that a small job took, and a line through the large ones.
+ENVELOPE = {("fit_manifold", "sne"): 5000}
 
 
 def allowed_powers(what: str, key: tuple) -> tuple:
@@ -215,9 +215,9 @@ def fit_cost_model(rows: list[dict], what: str, key: tuple = ("", ""), powers=No
             best = (error, base, factor, a, b, c)
     _, base, factor, *found = best
     if key in ENVELOPE:
-        found = [1.0, b, c]
-        base = float(y.min())
-        factor = float(((y - base) / (column["n"] / 1000)).max())
+        is_small, found = column["n"] <= ENVELOPE[key], [1.0, b, c]
+        base = float(y[is_small].max())
+        factor = float((y / (column["n"] / 1000))[~is_small].max())
     return (base, factor, *(found if factor else (0.0, 0.0, 0.0)))
 
 
