@@ -110,8 +110,14 @@ def _normalized(W):
     d = degrees(W)
     inverse = np.zeros(len(d))
     np.divide(1.0, np.sqrt(d, where=d > 0, out=np.ones(len(d))), out=inverse, where=d > 0)
-    S = sparse.csr_array(sparse.diags_array(inverse) @ W @ sparse.diags_array(inverse))
-    return S, inverse
+    return _scaled(W, inverse), inverse
+
+
+def _scaled(W, scale):
+    """Scale rows and columns, entry by entry: several times faster than diagonal matrices."""
+    data = np.repeat(scale, np.diff(W.indptr)) * W.data
+    data *= scale[W.indices]
+    return sparse.csr_array((data, W.indices, W.indptr), shape=W.shape)
 
 
 def _one_hot(labeled, targets, n, n_classes):
@@ -266,7 +272,7 @@ def propagation_scores(
         return Scores(Y, reached, 0, 0.0, True)
     inverse = 1 / np.sqrt(degrees(W)[free])
     inner = sparse.csr_array(W[free][:, free])
-    S = sparse.csr_array(sparse.diags_array(inverse) @ inner @ sparse.diags_array(inverse))
+    S = _scaled(inner, inverse)
     right = inverse[:, None] * (W[free] @ Y)
     V, n_iterations, residual = _solve(S, 1 / inverse, right, tol=tol, max_iter=max_iter)
     values = Y
