@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fewfold import __version__
+from fewfold.datasets.table.vectors import holds_vectors
 from fewfold.exceptions import InputError
 from fewfold.labeling.completed import Completed
 from fewfold.labeling.prepared import read_prepared
@@ -91,7 +92,9 @@ class Extras:
             return path
         own = own.iloc[table["row_number"].astype(int) - 1].reset_index(drop=True)
         skipped = {self.source.target, table.columns[1]}
-        own = own[[n for n in own.columns if n not in skipped][:MOST_SHOWN]].convert_dtypes()
+        # Lists of numbers tell a reader nothing.
+        shown = [n for n in own.columns if n not in skipped and not holds_vectors(own[n])]
+        own = own[shown[:MOST_SHOWN]].convert_dtypes()
         own = own.rename(columns={n: f"{n}_" for n in own.columns if n in table})
         own = guarded_table(own) if self.spreadsheet_safe else own
         with atomic_path(out) as part:
