@@ -73,7 +73,7 @@ def make_stage_files(folder):
                                 ("embedding", "embedding", {"n_dims": 3}),
                                 ("atlas", "atlas", {"n_dims": 2, "finer": 0.5}),
                                 ("sne", "sne", {}), ("hellinger", "hellinger", {})):  # fmt: skip
-        with_graph = files["graph"] if kind == "eigenbasis" else None
+        with_graph = files["graph"] if kind in ("eigenbasis", "atlas") else None
         stage("fit_manifold", files["features"], with_graph, files[name], kind=kind,
               options=options, seed=0)  # fmt: skip
     for name, kind in (

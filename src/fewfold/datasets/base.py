@@ -10,8 +10,6 @@ import numpy as np
 from fewfold.exceptions import InputError
 from fewfold.labels import known_mask
 
-UNLABELLED = -1
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
