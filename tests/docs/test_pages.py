@@ -97,3 +97,8 @@ def test_the_site_lists_every_page_once():
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_conflict_marks(page):
     assert not re.search(r"^(<<<<<<< |>>>>>>> )", page.read_text(encoding="utf-8"), re.M)
+
+
+def test_readme_names_no_page_twice():
+    targets = [target for target, _ in LINK.findall((ROOT / "README.md").read_text())]
+    assert len(targets) == len(set(targets))
