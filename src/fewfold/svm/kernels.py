@@ -81,7 +81,22 @@ def blocks_of(start: int, stop: int, n_columns: int):
         yield slice(first, min(first + step, stop))
 
 
-class FeatureKernel:
+class KernelRows:
+    """Base of kernels that fill a matrix row by row: ``n`` rows, and ``n_new`` new ones after them.
+
+    A subclass has ``rows(indices)``.
+    """
+
+    is_sparse = False
+    kind = "kernel"
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the matrix: rows of the dataset, then new rows."""
+        return self.n + self.n_new
+
+
+class FeatureKernel(KernelRows):
     """The linear or RBF kernel of a dataset's features, row by row.
 
     Attributes
@@ -91,8 +106,6 @@ class FeatureKernel:
     gamma : float or None
     is_sparse : bool
     """
-
-    is_sparse = False
 
     def __init__(self, features, stages: dict, settings: dict):
         self.X, self.X_new = features.X, features.X_new
@@ -105,11 +118,6 @@ class FeatureKernel:
         self.kind = "squared_distances" if searched else "kernel"
         if self.type == "rbf" and not searched and wanted != "median":
             self.gamma = float(wanted)
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the matrix: rows of the dataset, then new rows."""
-        return self.n + self.n_new
 
     def rows(self, indices) -> np.ndarray:
         """Return the kernel rows of some of the dataset's rows."""

@@ -11,6 +11,7 @@ from fewfold.methods.atlas.description import (
     largest_charts,
     member_images,
 )
+from fewfold.methods.drawing import new_axes
 
 
 def draw(model, inputs, y, labeled):
@@ -126,10 +127,7 @@ def _sizes_and_purity(about):
 
 
 def _line(x, y, x_name, y_name):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 2.8), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_axes(6.0, 2.8)
     axes.plot(x, y, color="#0072B2")
     axes.set(xlabel=x_name, ylabel=y_name)
     return figure

@@ -7,9 +7,10 @@ import numpy as np
 from fewfold.methods.atlas import BUDGET
 from fewfold.methods.atlas.encoding import take_rows
 from fewfold.methods.atlas.learners import KernelOptions, scaled_options
+from fewfold.svm.kernels import KernelRows
 
 
-class AtlasKernel:
+class AtlasKernel(KernelRows):
     """The atlas kernel of encoded points, row by row (see `fewfold.svm.kernels.FeatureKernel`).
 
     Most pairs of points share no chart, so tiles are stored sparse. With a finer atlas the
@@ -18,7 +19,7 @@ class AtlasKernel:
     """
 
     is_sparse = True
-    kind, type = "kernel", "atlas"
+    type = "atlas"
     gamma = None
 
     def __init__(self, features, stages: dict, settings: dict):
@@ -36,11 +37,6 @@ class AtlasKernel:
         if by_budget:
             found = zip(budgets, self._options)
             self.levels = [{"n_labeled": count, **level_of(options)} for count, options in found]
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the matrix: rows of the dataset, then new rows."""
-        return self.n + self.n_new
 
     def rows(self, indices) -> np.ndarray:
         """Return kernel rows; row ``r`` of level ``i`` has the number ``i n + r``."""

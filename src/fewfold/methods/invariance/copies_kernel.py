@@ -13,10 +13,11 @@ import json
 import numpy as np
 
 from fewfold.exceptions import InputError
+from fewfold.svm.kernels import KernelRows
 from fewfold.transforms.naming import transform_or_default
 
 
-class InvariantKernel:
+class InvariantKernel(KernelRows):
     """Kernels deformed along the copies of each draw's labeled rows, row by row.
 
     Parameters
@@ -36,8 +37,7 @@ class InvariantKernel:
         Row ``r`` of level ``i`` has the number ``i n + r``.
     """
 
-    is_sparse = False
-    kind, type = "kernel", "invariant"
+    type = "invariant"
     gamma = None
 
     def __init__(self, features, stages: dict, settings: dict):
@@ -67,11 +67,6 @@ class InvariantKernel:
                     )  # fmt: skip
         self.wanted_rows = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         self._solver = self._values = (None, None)
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the matrix: rows of the dataset, then new rows."""
-        return self.n + self.n_new
 
     def rows(self, indices) -> np.ndarray:
         """Return kernel rows by their numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fewfold.methods.drawing import new_axes
 from fewfold.methods.invariance.deformed import Expansion
 from fewfold.methods.invariance.samples import default_transform
 from fewfold.transforms.images import as_images, rotate, translate
@@ -138,14 +139,11 @@ def _node(model, column):
 
 def kernel_figure(model, X, rows, transform):
     """Draw base and deformed kernel of some labeled rows along the transform."""
-    from matplotlib.figure import Figure
-
     places, parameters, label = path(transform)
     chosen = np.unique(np.linspace(0, len(rows) - 1, min(N_KERNELS, len(rows))).astype(int))
     moved = along(transform, dense(X[rows[chosen]]), model.image_shape, parameters)
     values = np.array([kernel_values(model, moved[:, i], c) for i, c in enumerate(chosen)])
-    figure = Figure(figsize=(6.8, 3.2), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6.8, 3.2)
     marks = _marks(places, transform)
     for part, (color, name) in enumerate([(_PLAIN, "base kernel"), (_DEFORMED, "deformed")]):
         axes.plot(places, values[:, part].T, color=color, alpha=0.3, linewidth=0.6, **marks)
@@ -206,11 +204,8 @@ def kept_labels(model, X, transform, parameters) -> np.ndarray:
 
 def labels_figure(model, X, transform):
     """Draw the share of rows that keep their predicted label along the transform."""
-    from matplotlib.figure import Figure
-
     places, parameters, label = path(transform)
-    figure = Figure(figsize=(6.8, 2.6), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6.8, 2.6)
     shares = kept_labels(model, X, transform, parameters)
     axes.plot(places, shares, color=_DEFORMED, **_marks(places, transform))
     axes.set(xlabel=label, ylabel="same label", ylim=(0, 1.05))

@@ -16,6 +16,7 @@ from fewfold.methods.invariance.deformed import (
 from fewfold.methods.invariance.graphs import data_laplacian, powered
 from fewfold.methods.invariance.selection import penalty_scale
 from fewfold.methods.invariance.solver import choose_landmarks, diffused_columns
+from fewfold.svm.kernels import KernelRows
 
 # Up to this many rows the matrix over all of them is factored; above, landmarks are used.
 EXACT_ROWS = 10_000
@@ -24,7 +25,7 @@ _BLOCK_ROWS = 2048
 _PROBES = 200
 
 
-class DeformedKernel:
+class DeformedKernel(KernelRows):
     """A base kernel deformed by ``M = deformation * L`` of a data graph, row by row.
 
     Parameters
@@ -56,9 +57,6 @@ class DeformedKernel:
     New rows are no nodes: they see the graph through the base kernel only.
     """
 
-    is_sparse = False
-    kind = "kernel"
-
     def __init__(self, features, stages: dict, settings: dict):
         if stages.get("graph") is None:
             raise ConfigError("A deformed kernel needs a graph: name one as 'graph' in its entry.")
@@ -79,11 +77,6 @@ class DeformedKernel:
         self._n_landmarks = int(settings.get("n_landmarks", 3000))
         self._exact = self._base.available is None and self.n <= EXACT_ROWS
         self._scale = None
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of the matrix: rows of the dataset, then new rows."""
-        return self.n + self.n_new
 
     def rows(self, indices) -> np.ndarray:
         """Return the deformed kernel's rows of some of the dataset's rows.

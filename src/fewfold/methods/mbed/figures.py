@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewfold.methods.drawing import new_axes
 from fewfold.methods.mbed.cost import log_memberships
 
 if TYPE_CHECKING:
@@ -85,12 +86,9 @@ def embedding_figure(
     >>> len(figure.axes)
     1
     """
-    from matplotlib.figure import Figure
-
     classes = _sides(Y, directions, lam) if classes is None else np.asarray(classes)
     axes2d = picture_plane(Y, directions, classes)
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6, 5)
     _draw(axes, Y, directions, lam, classes, labeled, axes2d, names)
     if labeled is not None and len(labeled):
         axes.scatter([], [], s=12, color="white", edgecolors="black", label="labeled")
@@ -143,10 +141,7 @@ def criterion_figure(path: Path) -> Figure:
 
     J is drawn on a logarithmic axis where its largest value would hide the others.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6, 3.2)
     steps = np.arange(1, len(path.steps) + 1)
     J = [step.criterion for step in path.steps]
     axes.plot(steps, J, "o-", color=_COLORS[0], markersize=4, label="criterion J")
