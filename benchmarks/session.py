@@ -191,7 +191,7 @@ def table(arguments):
         f"{shares['missed_group']:.2f} % of the runs"
     )
     print(
-        "| set | wrong answers | promise | runs | kept | rest to a person | not reached | broken "
+        "| set | wrong answers | promise | runs | kept | rest to a person | not ended | broken "
         "| answers | rows to a person | error at the end | against the truth |"
     )
     print("| --- " * 12 + "|")
@@ -199,11 +199,18 @@ def table(arguments):
         kinds = part["outcome"].value_counts()
         said = [f"{100 * kinds.get(k, 0) / len(part):.0f} %" for k in ("kept", "person")]
         other = len(part) - kinds.get("kept", 0) - kinds.get("person", 0)
+        ended = part[part["outcome"].isin(["kept", "person"])]
         print(f"| {name} | {100 * rate:g} % | {100 * part['share'].iloc[0]:g} % | {len(part)} | "
               f"{said[0]} | {said[1]} | {100 * other / len(part):.0f} % | {part['broken'].sum()} | "
-              f"{part['answers'].median():.0f} | {part['doubtful'].median():.0f} | "
-              f"{100 * part['error'].mean():.2f} % | "
-              f"{100 * part['to_truth'].mean():.2f} % |")  # fmt: skip
+              f"{_last_columns(ended)}")  # fmt: skip
+
+
+def _last_columns(ended):
+    """Medians and means over the runs that ended with a promise."""
+    if ended.empty:
+        return "- | - | - | - |"
+    errors = " | ".join(f"{100 * ended[name].mean():.2f} %" for name in ("error", "to_truth"))
+    return f"{ended['answers'].median():.0f} | {ended['doubtful'].median():.0f} | {errors} |"
 
 
 def latency(arguments):
