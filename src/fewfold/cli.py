@@ -268,50 +268,20 @@ def label(
     seed: Annotated[int, typer.Option(help="Everything random derives from it.", min=0)] = 0,
 ):
     """Fill in a mostly empty column: labels for all rows, a report, a model file."""
+    # What was not given keeps the default of the function.
+    given = {name: value for name, value in locals().items() if value not in (None, [])}
     from fewfold.session.command import label_file
 
-    label_file(
-        file,
-        target,
-        serve=serve,
-        port=port,
-        browser=browser,
-        promise=promise,
-        at=at,
-        answers=answers,
-        merge=merge or (),
-        labels=labels,
-        annotators=annotators or (),
-        also=also or (),
-        x=use,
-        graph=graph,
-        out=out,
-        task=task,
-        classes=classes,
-        methods=methods.split(",") if methods else None,
-        priors=priors,
-        quick=quick,
-        image_shape=image_shape,
-        images=images,
-        ids=ids,
-        drop=drop or (),
-        features=features,
-        expand=expand or (),
-        keep=keep or (),
-        types=_types(types or ()),
-        unlabelled=unlabeled,
-        decimal=decimal,
-        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
-        encoding=encoding,
-        scale=scale,
-        abstain=abstain,
-        spreadsheet_safe=spreadsheet_safe,
-        keep_spellings=keep_spellings,
-        cores=cores,
-        profile=profile,
-        seed=seed,
-        echo=say,
-    )
+    for option, name in (("use", "x"), ("unlabeled", "unlabelled")):
+        if option in given:
+            given[name] = given.pop(option)
+    if methods:
+        given["methods"] = methods.split(",")
+    if types:
+        given["types"] = _types(types)
+    if delimiter in ("\\t", "tab"):
+        given["delimiter"] = "\t"
+    label_file(given.pop("file"), **given, echo=say)
 
 
 def _types(given) -> dict[str, str]:
