@@ -49,6 +49,7 @@ lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 	$(BIN)/lint-imports
+	$(BIN)/python tests/words.py
 
 format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .

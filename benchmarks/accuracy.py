@@ -6,7 +6,7 @@
     python benchmarks/accuracy.py results/benchmark results/benchmark_slow [--datasets ...]
 
 Peers get the files of the first run that has a dataset: the prepared rows, the exact Euclidean
-neighbours (cosine for text) of all rows, and the labelled draws. Other runs hold methods of ours on
+neighbors (cosine for text) of all rows, and the labeled draws. Other runs hold methods of ours on
 the first of the same draws, which is checked; of a draw in two runs the first counts. What was
 measured of the peers is kept in the first run's folder (peers.csv) and not measured again. Writes
 benchmarks/results/accuracy.csv.
@@ -53,7 +53,7 @@ class Task:
                 break
 
     def _with_self(self, found, is_cosine):
-        """Put each row before its neighbours, as the peers count it; distances of unit rows."""
+        """Put each row before its neighbors, as the peers count it; distances of unit rows."""
         own = np.arange(len(found.indices))[:, None]
         distances = np.sqrt(2 * found.distances) if is_cosine else found.distances
         return (
@@ -84,7 +84,7 @@ class Task:
 
 
 def contenders(task):
-    """Return {peer: function that makes a labeller}; made only if something is left to measure."""
+    """Return {peer: function that makes a labeler}; made only if something is left to measure."""
     made, asked = {}, task.all_evaluated()
 
     def machine_rows():

@@ -19,12 +19,12 @@ from fewfold.methods.base import ManifoldModel
 
 BUDGETS = (100, 1000, None)
 KERNELS = ("rbf", "linear", "quadcross")
-GREY = {"mnist": 255, "digits": 16}
+GRAY = {"mnist": 255, "digits": 16}
 
 
 def rows_of(name, n_rows):
     data = load(name)
-    X = np.asarray(data.X, np.float32) / np.float32(GREY.get(name, 1))
+    X = np.asarray(data.X, np.float32) / np.float32(GRAY.get(name, 1))
     y = np.asarray(data.y)
     train = np.arange(len(y)) if data.test_mask is None else np.flatnonzero(~data.test_mask)
     if n_rows is None:

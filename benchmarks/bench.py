@@ -219,7 +219,7 @@ def losses(now, committed, allowed=ALLOWED_LOSS):
 def check(found, path):
     bad = losses(ratios(found), ratios(read_results(path)))
     if bad:
-        # A neighbour on the machine can spoil one row: what lost is measured once more.
+        # A neighbor on the machine can spoil one row: what lost is measured once more.
         say("Measured again:", *bad, sep="\n  ")
     return bad
 

@@ -22,7 +22,7 @@ AIMS = {
     ("gradient", "scikit-learn exact t-SNE"): 8.4,
     ("kernel_svm", "scikit-learn GridSearchCV(SVC)"): 2.1,
 }
-# From so many labels on, a table's own scatter tells more than its neighbour graph; chosen on
+# From so many labels on, a table's own scatter tells more than its neighbor graph; chosen on
 # LETTER's training rows (table_choice.py).
 TABLE_LABELS = 5 * 26
 TITLES = {"digits": "digits", "coil20": "COIL-20", "usps": "USPS", "letter": "LETTER",

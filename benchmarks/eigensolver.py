@@ -1,4 +1,4 @@
-"""Time the eigensolver on MNIST's 8-neighbour graph, beside scipy's eigsh, in one run.
+"""Time the eigensolver on MNIST's 8-neighbor graph, beside scipy's eigsh, in one run.
 
     FEWFOLD_MIRROR=... python benchmarks/eigensolver.py [--small] [--no-peer]
 

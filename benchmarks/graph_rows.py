@@ -1,4 +1,4 @@
-"""Speed rows of neighbours and eigenvectors."""
+"""Speed rows of neighbors and eigenvectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def neighbor_input(source, n, dims):
 
 
 def recall(data, found):
-    """Share of the true neighbours found; ``found`` leaves out the row itself."""
+    """Share of the true neighbors found; ``found`` leaves out the row itself."""
     rows, true = data["rows"], data["true"]
     return sum(len(np.intersect1d(a, b)) for a, b in zip(true, found[rows])) / true.size
 

@@ -51,7 +51,7 @@ def build(X, settings, name):
 
 
 def diffused(W, y, **options):
-    """Return a function (labelled rows) -> labels of all rows, -1 where no label reaches."""
+    """Return a function (labeled rows) -> labels of all rows, -1 where no label reaches."""
     n_classes = int(y.max()) + 1
 
     def label(labeled):

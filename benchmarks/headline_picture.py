@@ -1,4 +1,4 @@
-"""Draw the ten labelled digits and all mistakes of the headline run.
+"""Draw the ten labeled digits and all mistakes of the headline run.
 
 fewfold run --configfile config/headline.yaml --out headline
 python benchmarks/headline_picture.py headline/results docs/images/headline.png

@@ -123,7 +123,7 @@ def report_file(data, y, found, name, share, seed, args):
                  f"[{100 * expected['low']:.1f}, {100 * expected['high']:.1f}]"
                  f"{'' if inside else ' MISSED'}")  # fmt: skip
     print(
-        f"{name}, {100 * share:g} % labelled ({(y >= 0).sum()}), draw {seed}: "
+        f"{name}, {100 * share:g} % labeled ({(y >= 0).sum()}), draw {seed}: "
         f"{method_words(found.summary['comparison'])} err {100 * wrong.mean():.2f} %; {words}; "
         f"least sure tenth {100 * wrong[order[:tenth]].mean():.1f} %, "
         f"the rest {100 * wrong[order[tenth:]].mean():.2f} %; "
@@ -275,7 +275,7 @@ def sources(args):
     for name in args.sets:
         data = load(name, **({"part": args.part} if args.part else {}))
         X = np.asarray(data.X, dtype=np.float32)
-        graphs = {"5 neighbours": build_graph(X, n_neighbors=5)}
+        graphs = {"5 neighbors": build_graph(X, n_neighbors=5)}
         if data.image_shape is not None:
             graphs["images"] = build_graph(X, image_graph_settings(data.image_shape))
         for title, graph in graphs.items():

@@ -20,10 +20,10 @@ def our_kmeans(data):
     from fewfold.methods.multimanifold.clustering import constrained_kmeans
 
     V, k, least = data["V"], int(data["k"]), int(data["least"])
-    unlabelled = np.zeros(len(V), bool)
-    constrained_kmeans(V[:200], k, unlabelled[:200], 0, 20, n_restarts=1)
+    unlabeled = np.zeros(len(V), bool)
+    constrained_kmeans(V[:200], k, unlabeled[:200], 0, 20, n_restarts=1)
     return (
-        lambda: constrained_kmeans(V, k, unlabelled, 0, least, n_restarts=5, random_state=0),
+        lambda: constrained_kmeans(V, k, unlabeled, 0, least, n_restarts=5, random_state=0),
         lambda found: found.objective / len(V),
     )
 
@@ -189,7 +189,7 @@ def atlas_input(source, n, dims, n_dims):
 
 
 def nearest_error(data, first_rows):
-    """Error of 1-NN by kernel value, the first 1000 rows labelled."""
+    """Error of 1-NN by kernel value, the first 1000 rows labeled."""
     y = data["y"]
     nearest = first_rows[:, TILE:].argmax(axis=0)
     return 100 * float(np.mean(y[:TILE][nearest] != y[TILE:]))

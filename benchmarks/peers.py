@@ -23,7 +23,7 @@ def exact_neighbors(X, n_neighbors):
 
 
 def scikit_learn_spreading(X, y, neighbors=None, propagation=False):
-    """Return a function (labelled rows) -> labels of all rows; 7-NN graph, the row counted.
+    """Return a function (labeled rows) -> labels of all rows; 7-NN graph, the row counted.
 
     ``propagation`` takes LabelPropagation instead of LabelSpreading. ``neighbors`` are as from
     `exact_neighbors`, where they are known already.
@@ -51,9 +51,9 @@ def scikit_learn_spreading(X, y, neighbors=None, propagation=False):
 
 
 def graphlearning(X, y, learner="poisson", n_neighbors=10, neighbors=None):
-    """Return a function (labelled rows) -> labels of all rows; graphlearning's Gaussian graph.
+    """Return a function (labeled rows) -> labels of all rows; graphlearning's Gaussian graph.
 
-    ``learner`` is ``poisson``, ``laplace`` or ``randomwalk``; ten neighbours as in its examples.
+    ``learner`` is ``poisson``, ``laplace`` or ``randomwalk``; ten neighbors as in its examples.
     """
     import graphlearning as gl
 
@@ -90,7 +90,7 @@ def _folds(targets, most=3):
 
 
 def _searched(model, grid, X, targets):
-    """Choose by cross-validation on the labelled rows where every class has two."""
+    """Choose by cross-validation on the labeled rows where every class has two."""
     from sklearn.model_selection import GridSearchCV
 
     folds = _folds(targets)
@@ -100,7 +100,7 @@ def _searched(model, grid, X, targets):
 
 
 def rbf_svm(X, y, rows):
-    """Return a function (labelled rows) -> labels; only the given rows are predicted."""
+    """Return a function (labeled rows) -> labels; only the given rows are predicted."""
     from sklearn.svm import SVC
 
     variance = X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "multiply") else X.var()
@@ -115,7 +115,7 @@ def rbf_svm(X, y, rows):
 
 
 def nearest(X, y, rows):
-    """Return a function (labelled rows) -> labels; k of 1, 3, 5 and 9 by cross-validation."""
+    """Return a function (labeled rows) -> labels; k of 1, 3, 5 and 9 by cross-validation."""
     from sklearn.neighbors import KNeighborsClassifier
 
     def label(labeled):
@@ -128,9 +128,9 @@ def nearest(X, y, rows):
 
 
 def self_training(X, y, rows, most, seed=0):
-    """Return a function (labelled rows) -> labels; SVC labels what it is sure of, ten rounds.
+    """Return a function (labeled rows) -> labels; SVC labels what it is sure of, ten rounds.
 
-    It learns from the labelled rows and ``most`` others; only the given rows are predicted.
+    It learns from the labeled rows and ``most`` others; only the given rows are predicted.
     """
     from sklearn.semi_supervised import SelfTrainingClassifier
     from sklearn.svm import SVC
@@ -157,7 +157,7 @@ def _at(rows, labels, n):
 
 
 def error_table(label, y, order, budgets, evaluated):
-    """Return the error in % per budget and trial on the evaluated rows that are not labelled."""
+    """Return the error in % per budget and trial on the evaluated rows that are not labeled."""
     table = np.empty((len(budgets), len(order)))
     for b, budget in enumerate(budgets):
         for t, rows in enumerate(order):

@@ -161,10 +161,10 @@ def read_measured(number=float) -> dict:
 
 
 # Read all columns of all rows: their growth is taken to be in step with the columns, of which
-# the runs vary nothing. Likewise the rows of kernels and copies are labelled ones.
+# the runs vary nothing. Likewise the rows of kernels and copies are labeled ones.
 WITH_COLUMNS = {*RAW, "search_neighbors", "extend_graph", "encode_points", "compute_kernel_tile",
                 "make_copies", "draw_map"}  # fmt: skip
-# Copies are made of labelled rows alone, so their file grows with the labels. What time and memory
+# Copies are made of labeled rows alone, so their file grows with the labels. What time and memory
 # grow by with the points is for reading them, and must not be multiplied by the labels.
 WITH_LABELS = {"compute_kernel_tile": ("cpu_s", "max_rss_mb", "bytes"), "make_copies": ("bytes",)}
 

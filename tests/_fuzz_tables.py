@@ -147,7 +147,7 @@ def use_table(kind, path):
     assert np.isfinite(values).all() and len(found.y) == found.X.shape[0]
     if found.task == "classification":
         assert found.y.min() >= -1 and found.y.max() < len(found.classes)
-        assert len(found.labelled) > 0
+        assert len(found.labeled) > 0
 
 
 def _use_results(kind, path):

@@ -52,7 +52,7 @@ KINDS = (*STAGES, *MODELS, *FORMATS)
 
 def make_files(folder):
     """Make one sound file of each kind; returns kind -> path."""
-    from _labelling_material import saved
+    from _labeling_material import saved
 
     with open(os.devnull, "w") as quiet, contextlib.redirect_stdout(quiet):
         files = make_stage_files(folder) | make_table_files(folder)

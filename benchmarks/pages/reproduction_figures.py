@@ -82,11 +82,11 @@ def draw_all(measured: dict[str, pd.DataFrame]) -> dict[str, str]:
 
 
 def _eigenbasis(table):
-    def panel(title, method, sets, neighbours="knn"):
+    def panel(title, method, sets, neighbors="knn"):
         lines = [(f"{words}, eigenbasis", name, method) for words, name in sets]
         return (
             title,
-            series(table, [*lines, (f"{sets[-1][0]}, k-NN", sets[-1][1], neighbours)]),
+            series(table, [*lines, (f"{sets[-1][0]}, k-NN", sets[-1][1], neighbors)]),
             "error",
         )
 
@@ -98,7 +98,7 @@ def _eigenbasis(table):
             panel("Fig. 2, MNIST, fewfold's defaults", "eigenbasis", digits),
             panel("Fig. 3, 20 Newsgroups, cosine graph", "eigenbasis_text", posts, "knn_text"),
         ],
-        "Error on unlabelled rows against the number of labels, Figs. 2 and 3 of the paper",
+        "Error on unlabeled rows against the number of labels, Figs. 2 and 3 of the paper",
     )
 
 

@@ -272,9 +272,8 @@ def label(
     given = {name: value for name, value in locals().items() if value not in (None, [])}
     from fewfold.session.command import label_file
 
-    for option, name in (("use", "x"), ("unlabeled", "unlabelled")):
-        if option in given:
-            given[name] = given.pop(option)
+    if use:
+        given["x"] = given.pop("use")
     if methods:
         given["methods"] = methods.split(",")
     if types:

@@ -18,7 +18,7 @@ DEFAULT = {
         "digits": {"options": {"n_samples": 600}},
         "helix": {"options": {"n_samples": 1000}},
     },
-    "kernels": {"rbf": {"tile_rows": 40}},  # 160 labelled rows of helix: four tiles
+    "kernels": {"rbf": {"tile_rows": 40}},  # 160 labeled rows of helix: four tiles
 }
 TROUBLES = ("cancelled", "lost", "slow")
 SMALL = {
@@ -161,7 +161,7 @@ def test_the_job_over_its_time_limit_got_more(runs):
     assert limits["TIMEOUT"] < limits["COMPLETED"]  # as 00:01:00 < 00:02:00
 
 
-def test_a_job_asks_for_what_its_rule_says_and_can_be_recognised(runs):
+def test_a_job_asks_for_what_its_rule_says_and_can_be_recognized(runs):
     """Memory and time of the first attempt, doubled in the next; the rule's name in squeue."""
     first, *_, last = jobs_of(runs["troubled"], "prepare_features", "cancelled")
     memory = [int(re.search(r"MinMemoryNode=(\d+)M", job)[1]) for job in (first, last)]

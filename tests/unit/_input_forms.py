@@ -332,7 +332,7 @@ FORMS = [
     Form("NPZ with X and y, -1 unlabeled", npz, options={"target": "y"}, says=("marked '-1'",)),
     Form("NPY and a file of labels", npy, options={"target": None, "labels": "labels.txt"}),
     Form("folder of images, a subfolder per class", images(12), options={"target": None},
-         says=("40 images, used as 12 x 12 grey pixels",)),
+         says=("40 images, used as 12 x 12 gray pixels",)),
     Form("folder of images, labels in metadata.csv", images(12, table=True)),
     Form("folder of larger images", images(80, unlabeled="unlabelled"), options={"target": None},
          says=("described by their gradients (HOG)",)),
@@ -486,7 +486,7 @@ FORMS = [
     Form("unlabeled: marked Unknown", marked("Unknown"), says=("20 rows are marked 'Unknown'",)),
     Form("unlabeled: marked -1", marked("-1"), says=("20 rows are marked '-1'",)),
     Form("a class called None beside blank cells", marked("None", blank=True), labeled=30),
-    Form("a mark of one's own", marked("todo"), options={"unlabelled": ["todo"]},
+    Form("a mark of one's own", marked("todo"), options={"unlabeled": ["todo"]},
          says=("20 rows are marked 'todo'",)),
     Form(
         "no target given",

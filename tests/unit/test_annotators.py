@@ -81,7 +81,7 @@ def test_columns_of_annotators(tmp_path):
                           "ben": list("uuvvuv") + ["", ""]})  # fmt: skip
     frame.to_csv(tmp_path / "my.csv", index=False)
     found = read_input(tmp_path / "my.csv", annotators=["anna", "ben"])
-    assert found.classes == ["u", "v"] and len(found.labelled) == 7
+    assert found.classes == ["u", "v"] and len(found.labeled) == 7
     assert found.feature_names == ["x"]
     assert "2 annotators, who disagree on 1 rows" in " ".join(found.sentences)
     with pytest.raises(InputError, match="no annotators' column 'bne'.*'ben'"):
@@ -105,7 +105,7 @@ def test_an_export_of_label_studio_with_several_annotators(tmp_path):
         {"was_cancelled": True, "result": []}]}]  # fmt: skip
     (tmp_path / "export.json").write_text(json.dumps(tasks))
     found = read_input(tmp_path / "export.json", "label")
-    assert found.classes == ["u", "v"] and len(found.labelled) == 13
+    assert found.classes == ["u", "v"] and len(found.labeled) == 13
     said = " ".join(found.sentences)
     assert "An export of Label Studio" in said and "annotator 1: " in said
 
@@ -116,5 +116,5 @@ def test_an_export_of_prodigy(tmp_path):
              "answer": "accept" if i < 20 else "ignore"} for i in range(30)]  # fmt: skip
     (tmp_path / "out.jsonl").write_text("\n".join(map(json.dumps, rows)))
     found = read_input(tmp_path / "out.jsonl", "label")
-    assert found.classes == ["ash", "oak"] and len(found.labelled) == 20
+    assert found.classes == ["ash", "oak"] and len(found.labeled) == 20
     assert [c["kind"] for c in found.plan.columns] == ["text"]

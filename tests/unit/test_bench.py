@@ -86,7 +86,7 @@ def test_equal_means_within_one_standard_error(bench, ours, peer, sign):
     assert bench_page.verdict({"mean": ours, "se": 0.1}, {"mean": peer, "se": 0.1}) == sign
 
 
-def test_peers_take_known_neighbours_and_label_all_rows(bench):
+def test_peers_take_known_neighbors_and_label_all_rows(bench):
     import peers
 
     rng = np.random.default_rng(0)

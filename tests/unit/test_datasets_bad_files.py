@@ -54,9 +54,9 @@ def table(tmp_path, text, name="table.csv"):
             ["2 columns cannot be used", "'wide'", "found inf", "drop=['b', 'c']"],
         ),
         ("a,b,species\n1,2,x\ninf,3,y\n", ["row 2 (line 3)", "column 'a'", "finite"]),
-        ("a,species\n1,\n2,\n3,\n", ["'species'", "no row is labelled", "3 rows", "Label at"]),
+        ("a,species\n1,\n2,\n3,\n", ["'species'", "no row is labeled", "3 rows", "Label at"]),
         ("a,species\n1,x\n2,\n3,x\n", ["only one class", "'x'", "2 of 3 rows"]),
-        ("a,species\n1,1\n2,-1\n3,1\n", ["only one class", "unlabelled=['']"]),
+        ("a,species\n1,1\n2,-1\n3,1\n", ["only one class", "unlabeled=['']"]),
         ("species\nx\ny\n", ["no column is left"]),
     ],
 )
@@ -131,7 +131,7 @@ def test_regression_target_with_text(tmp_path):
     path = table(tmp_path, "a,y\n1,2.5\n2,inf\n")
     refused(path, "row 2", "'inf'", target="y", task="regression")
     path = table(tmp_path, "a,y\n1,\n2,\n")
-    refused(path, "no row is labelled", target="y", task="regression")
+    refused(path, "no row is labeled", target="y", task="regression")
 
 
 def test_parquet(tmp_path):

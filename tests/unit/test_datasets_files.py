@@ -212,7 +212,7 @@ def test_target(values, y, classes, task):
 
 def test_minus_one_as_a_class():
     values = np.array([-1, 1, -1, 1])
-    y, classes, *_ = encode_target(values, unlabelled=[""])
+    y, classes, *_ = encode_target(values, unlabeled=[""])
     assert y.tolist() == [0, 1, 0, 1] and classes == ["-1", "1"]
 
 
@@ -221,4 +221,4 @@ def test_regression_by_request(tmp_path):
     data = read_table(tmp_path / "a.csv", "y", task="regression")
     assert data.classes is None
     assert np.array_equal(data.y, [5, -1, np.nan], equal_nan=True)
-    assert data.n_labelled == 2
+    assert data.n_labeled == 2

@@ -130,12 +130,12 @@ def test_ranges():
     assert load("text").X.nnz == 106221
 
 
-def test_usps_nearest_neighbour_error():
+def test_usps_nearest_neighbor_error():
     assert round(100 * nearest_error(load("usps")), 2) == 5.63
 
 
-def test_letter_nearest_neighbour_error():
-    """The features are small integers, so 1160 test rows have several nearest neighbours.
+def test_letter_nearest_neighbor_error():
+    """The features are small integers, so 1160 test rows have several nearest neighbors.
 
     Which one is taken moves the error between 3.40 and 5.25 %; the 4.30 % of the manifest is
     what scikit-learn's k-d tree takes, 4.35 % is the first in the order of the file.

@@ -142,7 +142,7 @@ def test_dataset_checks_and_take():
     kept = data.take([3, 0])
     assert kept.ids == ["z", "w"] and kept.label_splits.tolist() == [[1, 0]]
     assert data.take([1, 2]).label_splits is None
-    assert data.n_labelled == 3
+    assert data.n_labeled == 3
     with pytest.raises(InputError, match="y has 2 entries, X has 4 rows"):
         Dataset("d", np.eye(4), np.zeros(2))
     with pytest.raises(InputError, match="task='x'"):

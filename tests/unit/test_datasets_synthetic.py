@@ -62,7 +62,7 @@ def test_closed_curve_is_closed_and_sides_lie_close():
     across = np.abs(angle - np.pi / 2) < 0.1
     outer, inner = (radius[across & (data.y == c)].mean() for c in (0, 1))
     assert (outer, inner) == (pytest.approx(1.25, abs=0.01), pytest.approx(0.75, abs=0.01))
-    # Each point has its two curve neighbours: no gap is large beside the length of the curve.
+    # Each point has its two curve neighbors: no gap is large beside the length of the curve.
     gaps = np.sort(np.linalg.norm(data.X[:, None] - data.X[None, :500], axis=2), axis=0)[2]
     assert gaps.max() < 0.03
 

@@ -163,7 +163,7 @@ def test_moons_and_digits(laplacian):
     assert np.mean(model.transduction_ != truth) < 0.12
 
 
-def test_relabelling_rows_changes_nothing():
+def test_relabeling_rows_changes_nothing():
     # Of the graph: the search breaks ties between equal distances by row number.
     X, y, _ = digits()
     W = build_graph(X, n_neighbors=8).W

@@ -167,7 +167,7 @@ def test_all_vectors():
 
 
 @pytest.mark.parametrize("n", [400, 2500])
-def test_relabelling_changes_nothing(n):
+def test_relabeling_changes_nothing(n):
     W, p = random_graph(n), 20
     shuffle = np.random.default_rng(3).permutation(n)
     one = laplacian_eigenpairs(W, p, "symmetric", tol=1e-6)

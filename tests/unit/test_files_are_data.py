@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _labelling_material import saved
+from _labeling_material import saved
 
 import fewfold
 from _resealed import change_file

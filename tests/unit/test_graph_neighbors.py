@@ -1,4 +1,4 @@
-"""Nearest neighbours against brute force, with ties, duplicates and tiles."""
+"""Nearest neighbors against brute force, with ties, duplicates and tiles."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_equals_brute_force(points, metric, k, kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_new_rows_may_be_their_own_neighbours(points, kind):
+def test_new_rows_may_be_their_own_neighbors(points, kind):
     X = sparse.csr_array(points) if kind == "sparse" else points
     found = nearest_neighbors(X, 3, query=X[:7])
     assert found.indices[:, 0].tolist() == list(range(7))
@@ -60,7 +60,7 @@ def test_tiles_give_the_whole_search(points, kind, cuts):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_row_is_never_its_own_neighbour_even_among_duplicates(kind):
+def test_a_row_is_never_its_own_neighbor_even_among_duplicates(kind):
     X = np.zeros((9, 3), np.float32)
     X[7:] = 1
     X = sparse.csr_array(X) if kind == "sparse" else X
@@ -72,7 +72,7 @@ def test_a_row_is_never_its_own_neighbour_even_among_duplicates(kind):
 
 
 def test_equal_distances_are_ordered_by_row_number():
-    # A cross: the centre has four neighbours at distance 1.
+    # A cross: the center has four neighbors at distance 1.
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     assert nearest_neighbors(X, 4).indices[2].tolist() == [0, 1, 3, 4]
 
@@ -159,7 +159,7 @@ def test_approximate_of_few_rows_is_exact(points):
 
 
 def test_approximate_never_returns_a_row_that_does_not_exist():
-    # More neighbours asked for than the visited lists hold.
+    # More neighbors asked for than the visited lists hold.
     X = np.random.default_rng(1).normal(size=(900, 2)).astype(np.float32)
     found = nearest_neighbors(X, 300, method="approximate", n_probes=2)
     assert found.indices.min() >= 0 and np.isfinite(found.distances).all()

@@ -32,10 +32,10 @@ def folder(tmp_path):
 def test_subfolders_are_classes(folder):
     found = read_input(folder)
     assert found.classes == ["cat", "dog"] and found.image_shape == (12, 12)
-    assert found.X.shape == (18, 144) and len(found.labelled) == 12
+    assert found.X.shape == (18, 144) and len(found.labeled) == 12
     assert found.ids[0] == "cat/0.png" and found.id_name == "file"
     assert np.allclose(found.X[0], 30 / 255)
-    assert found.sentences[0] == "18 images, used as 12 x 12 grey pixels."
+    assert found.sentences[0] == "18 images, used as 12 x 12 gray pixels."
 
 
 def test_large_images_are_described_by_gradients(folder):
@@ -51,8 +51,8 @@ def test_a_table_of_labels(folder, inside):
     names = ["new0.png", "new1.png", "cat/0.png", "dog/0.png"]
     pd.DataFrame({"file_name": names, "kind": ["a", "b", "a", ""]}).to_csv(table, index=False)
     found = read_input(folder, **({} if inside else {"labels": table}))
-    assert found.classes == ["a", "b"] and len(found.labelled) == 3
-    assert [found.ids[i] for i in found.labelled] == ["cat/0.png", "new0.png", "new1.png"]
+    assert found.classes == ["a", "b"] and len(found.labeled) == 3
+    assert [found.ids[i] for i in found.labeled] == ["cat/0.png", "new0.png", "new1.png"]
     pd.DataFrame({"file_name": ["gone.png"], "kind": ["a"]}).to_csv(table, index=False)
     with pytest.raises(InputError, match="not in the folder, such as 'gone.png'"):
         read_input(folder, **({} if inside else {"labels": table}))

@@ -17,10 +17,10 @@ def test_form(form, tmp_path):
         with pytest.raises(InputError, match=form.refused):
             read(form, tmp_path, form.options)
         if form.then:
-            assert len(read(form, tmp_path, form.then).labelled) == form.labeled
+            assert len(read(form, tmp_path, form.then).labeled) == form.labeled
         return
     found = read(form, tmp_path, form.options)
-    assert found.X.shape[0] == N and len(found.labelled) == form.labeled
+    assert found.X.shape[0] == N and len(found.labeled) == form.labeled
     assert np.isfinite(found.X).all()
     kinds = {c["name"]: c["kind"] for c in found.plan.columns} if found.plan else {}
     assert form.kinds.items() <= kinds.items()

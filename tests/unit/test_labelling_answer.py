@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from _labelling_material import CLASSES, answered
+from _labeling_material import CLASSES, answered
 
 from fewfold.exceptions import InputError
 from fewfold.labeling import estimates, warnings_
@@ -156,7 +156,7 @@ def test_other_class_shares():
 
 
 def test_few_labels_are_held_out_one_by_one():
-    task, members, evidence, (_, _, notes) = answered(labelled=9)
+    task, members, evidence, (_, _, notes) = answered(labeled=9)
     assert notes["comparison"]["n_folds"] == 9 and notes["comparison"]["estimate"]["high"] < 1.001
     # Without the label: as a fit without it says.
     member, row = members[1], 4
@@ -179,7 +179,7 @@ def test_a_candidate_that_fails_takes_no_part():
 
 def test_numbers_have_ranges_and_stay_positive_where_the_target_is():
     task, members, evidence, (combination, arrays, notes) = answered(
-        ("ridge", "kernel_ridge_1"), labelled=60, numbers=True
+        ("ridge", "kernel_ridge_1"), labeled=60, numbers=True
     )
     truth = task.X[:, 0] + task.X[:, 1] ** 2
     new = ~arrays["given"]
@@ -252,22 +252,22 @@ def test_warnings():
     assert found[0]["rows"] == [1, 2] and "rows 2, 3" in found[0]["text"]
     assert warnings_.contradicting_duplicates(np.arange(7.0)[:, None], y) == []
     part = np.array([0, 0, 0, 1, 1, 0, 0])
-    assert warnings_.unlabelled_components(part, y)[0]["rows"] == [3, 4]
-    assert warnings_.unlabelled_components(np.zeros(7), y) == []
+    assert warnings_.unlabeled_components(part, y)[0]["rows"] == [3, 4]
+    assert warnings_.unlabeled_components(np.zeros(7), y) == []
 
 
-def test_rows_off_the_labelled_ones_are_named_only_if_they_are_many():
+def test_rows_off_the_labeled_ones_are_named_only_if_they_are_many():
     rng = np.random.default_rng(0)
     scales, y = rng.uniform(1, 2, 1000), np.full(1000, -1)
     y[:100] = 0
-    assert warnings_.off_the_labelled(scales, y) == []  # drawn alike
+    assert warnings_.off_the_labeled(scales, y) == []  # drawn alike
     scales[900:] += 5
-    found = warnings_.off_the_labelled(scales, y)
+    found = warnings_.off_the_labeled(scales, y)
     assert set(found[0]["rows"]) >= set(range(900, 1000))
     assert "drifted" in found[0]["text"]
-    scales[0] = 20  # a labelled row lies farther out still
-    assert warnings_.off_the_labelled(scales, y) == []
-    assert warnings_.off_the_labelled(scales, np.full(1000, -1)) == []
+    scales[0] = 20  # a labeled row lies farther out still
+    assert warnings_.off_the_labeled(scales, y) == []
+    assert warnings_.off_the_labeled(scales, np.full(1000, -1)) == []
     skew = warnings_.skewed_labels(np.repeat([0, 1], 50), np.repeat([0, 1], [95, 5]), ["a", "b"])
     assert len(skew) == 1
 

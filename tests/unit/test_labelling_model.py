@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from _labelling_material import CLASSES, TABLE, answered, rows, saved
+from _labeling_material import CLASSES, TABLE, answered, rows, saved
 
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.graph.build import build_graph

@@ -1,10 +1,10 @@
-"""The report of a labelling run, in a real browser where there is one."""
+"""The report of a labeling run, in a real browser where there is one."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from _labelling_material import HOSTILE, material
+from _labeling_material import HOSTILE, material
 
 from _report_chromium import Page
 from fewfold.labeling.finishing import advise, finish
@@ -83,7 +83,7 @@ def test_pages_without_comparison_groups_and_numbers():
     assert advise(changed, finished)["row_number"].is_unique
 
 
-def test_rows_missing_in_the_picture_stand_beside_their_neighbours():
+def test_rows_missing_in_the_picture_stand_beside_their_neighbors():
     X = np.array([[0.0], [1.0], [2.0], [1.01]])
     shown, places = add_rows(X, np.arange(3), np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([3]))
     assert shown.tolist() == [0, 1, 2, 3] and np.allclose(places[3], [1, 0], atol=0.05)
@@ -111,11 +111,11 @@ def test_drifted_rows_have_a_view_of_their_own():
     finished = finish(moved)
     assert [w["rows"] for w in finished.warnings if w["kind"] == OFF] == [off.tolist()]
     view = make_view(moved, off)
-    labels = view.predictions["rows off the labelled ones"].labels
+    labels = view.predictions["rows off the labeled ones"].labels
     assert (labels[off] >= 0).all() and (np.delete(labels, off) == -1).all()
     assert np.isin(off, view.shown).all()
-    assert "rows off the labelled ones" in render_answer(moved, finished, config={})
-    assert "rows off the labelled ones" not in render_answer(found, finish(found), config={})
+    assert "rows off the labeled ones" in render_answer(moved, finished, config={})
+    assert "rows off the labeled ones" not in render_answer(found, finish(found), config={})
 
 
 def hover(page, x, y):
@@ -175,7 +175,7 @@ def test_hover_and_zoom_in_the_browser_and_no_request(made, tmp_path):
 
 @pytest.mark.browser
 def test_ten_thousand_points_are_drawn_without_lag(tmp_path):
-    _, found = material(n=12_000, labelled=60, image_shape=None)
+    _, found = material(n=12_000, labeled=60, image_shape=None)
     path = tmp_path / "report.html"
     path.write_text(render_answer(found, finish(found), config={}), encoding="utf-8")
     with Page(path.as_uri()) as page:

@@ -43,7 +43,7 @@ def test_columns_are_told_apart(tmp_path):
     found = read_input(write(tmp_path, flowers()), "species")
     assert found.id_name == "plant_id" and found.ids[:2] == ["p0", "p1"]
     assert found.feature_names == ["height", "weight", "soil=clay", "soil=peat", "soil=sand"]
-    assert found.classes == ["rose", "tulip"] and len(found.labelled) == 20
+    assert found.classes == ["rose", "tulip"] and len(found.labeled) == 20
     # Numbers are standardized; the columns of a category vary as much as one number.
     assert np.allclose(found.X[:, :2].mean(axis=0), 0, atol=1e-5)
     assert np.allclose(found.X[:, :2].std(axis=0), 1, atol=1e-5)
@@ -138,8 +138,8 @@ BAD = {
     "header only": ("a,species\n", "no data row"),
     "one column": ("species\nx\n\n", "one column only"),
     "duplicate names": ("a,species,species\n1,2,x\n", "--drop species.1"),
-    "all labelled": ("a,b,species\n1,2,x\n2,3,y\n4,5,x\n", "all 3 rows have a label"),
-    "no label": ("a,b,species\n1,2,\n2,3,\n", "no row is labelled.*--classes"),
+    "all labeled": ("a,b,species\n1,2,x\n2,3,y\n4,5,x\n", "all 3 rows have a label"),
+    "no label": ("a,b,species\n1,2,\n2,3,\n", "no row is labeled.*--classes"),
     "one class": ("a,b,species\n1,2,x\n2,3,\n", "only one class"),
     "two spellings": ("a,b,species\n1,2,Rose\n2,3,rose \n4,5,lily\n6,7,\n", "two spellings"),
     "no such target": ("a,b,sort\n1,2,x\n2,3,\n", "no target column 'species'"),
@@ -238,13 +238,13 @@ def test_arrays_and_numbers(tmp_path):
     y[10:] = np.nan
     np.savez(tmp_path / "my.npz", X=X, y=y)
     found = read_input(tmp_path / "my.npz", task="regression")
-    assert found.task == "regression" and len(found.labelled) == 10 and found.ids is None
+    assert found.task == "regression" and len(found.labeled) == 10 and found.ids is None
     with pytest.raises(InputError, match="not a whole HDF5 file"):
         (tmp_path / "cells.h5ad").write_bytes(b"x" * 100)
         read_input(tmp_path / "cells.h5ad", "kind")
 
 
-def test_images_are_recognised_and_other_squares_are_not():
+def test_images_are_recognized_and_other_squares_are_not():
     from sklearn.datasets import load_digits
 
     X = load_digits().data
@@ -252,7 +252,7 @@ def test_images_are_recognised_and_other_squares_are_not():
     shuffled = X[:, np.random.default_rng(0).permutation(64)]
     assert guess_image_shape(shuffled) is None
     assert guess_image_shape(X[:, :63]) is None
-    # One factor behind all columns: correlated, but no more between neighbours.
+    # One factor behind all columns: correlated, but no more between neighbors.
     rng = np.random.default_rng(0)
     assert guess_image_shape(rng.normal(size=(300, 1)) + rng.normal(size=(300, 64))) is None
 
@@ -308,5 +308,5 @@ def test_cells_marked_unknown(tmp_path):
     path = tmp_path / "cells.h5ad"
     write_h5ad(path, np.eye(6), {"kind": ["t", "b", "t", "b"] + ["Unknown"] * 2}, list("abcdef"))
     found = read_input(path, "kind")
-    assert found.classes == ["b", "t"] and len(found.labelled) == 4
+    assert found.classes == ["b", "t"] and len(found.labeled) == 4
     assert "2 rows are marked 'Unknown'" in " ".join(found.sentences)

@@ -1,4 +1,4 @@
-"""The config that a labelling run hands to the workflow."""
+"""The config that a labeling run hands to the workflow."""
 
 from dataclasses import replace
 
@@ -13,10 +13,10 @@ from fewfold.methods.diffusion.estimator import image_graph_settings
 from fewfold.pipeline import artifacts, layout
 
 
-def intake(n=200, side=8, labelled=40):
+def intake(n=200, side=8, labeled=40):
     rng = np.random.default_rng(0)
     y = np.full(n, -1)
-    y[:labelled] = np.arange(labelled) % 2
+    y[:labeled] = np.arange(labeled) % 2
     X = rng.uniform(size=(n, side * side)).astype(np.float32)
     return Intake(X, y, "classification", ["a", "b"], None, None, "row", image_shape=(side, side))
 
@@ -48,7 +48,7 @@ def test_many_rows_are_examined_by_several_jobs():
 
 @pytest.mark.parametrize(("n", "neighbors"), [(3, 2), (6, 5), (11, 10), (200, 10)])
 def test_small_tables_ask_for_as_many_neighbors_as_there_are(n, neighbors):
-    graphs = config_of(intake(n=n, labelled=2))["graphs"]
+    graphs = config_of(intake(n=n, labeled=2))["graphs"]
     assert graphs["rows"]["n_neighbors"] == neighbors
     assert graphs["images"]["n_neighbors"] == min(6, n - 1)
 

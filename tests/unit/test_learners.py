@@ -15,11 +15,11 @@ from fewfold.svm.probability import decisions_to_proba
 from fewfold.svm.search import choose
 
 RNG = np.random.default_rng(0)
-CENTRES = np.array([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 6.0, 0.0]])
+CENTERS = np.array([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 6.0, 0.0]])
 Y = np.repeat([0, 1, 2], 20)
-X = (CENTRES[Y] + RNG.normal(size=(60, 3))).astype(np.float32)
+X = (CENTERS[Y] + RNG.normal(size=(60, 3))).astype(np.float32)
 Y_NEW = np.array([2, 1, 0, 1])
-X_NEW = (CENTRES[Y_NEW] + RNG.normal(size=(4, 3)) * 0.3).astype(np.float32)
+X_NEW = (CENTERS[Y_NEW] + RNG.normal(size=(4, 3)) * 0.3).astype(np.float32)
 
 
 class DirectKernel:
@@ -98,7 +98,7 @@ def test_a_draw_that_misses_a_class_never_predicts_it(name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_all_rows_labelled(name):
+def test_all_rows_labeled(name):
     assert np.mean(run(name, np.arange(60)).labels != Y) < 0.05
 
 
@@ -142,7 +142,7 @@ def test_knn_ties_go_to_the_nearer():
     assert out.labels_new.tolist() == [0]
 
 
-def test_knn_with_more_neighbours_than_labels():
+def test_knn_with_more_neighbors_than_labels():
     assert run("knn", [0, 20], settings={"n_neighbors": 50}).details == {"n_neighbors": 2}
 
 
@@ -197,7 +197,7 @@ def test_spreading_leaves_rows_unknown_that_no_label_reaches():
     assert (out.labels[10:] == -1).all() and (out.labels[:10] >= 0).all() and len(y) == 20
 
 
-def test_spreading_with_more_neighbours_than_rows():
+def test_spreading_with_more_neighbors_than_rows():
     rows = np.array([[0.0], [1.0], [5.0]], np.float32)
     out = fit_draw("label_spreading", Inputs(X=rows), np.array([0, 2]), np.array([0, 1]),
                    n_classes=2, seed=0, settings={"n_neighbors": 7})  # fmt: skip

@@ -6,7 +6,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from _labelling_material import saved
+from _labeling_material import saved
 
 from _mutations import mutate_array, mutate_json
 from _resealed import change_file

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from _labelling_material import saved
+from _labeling_material import saved
 from typer.testing import CliRunner
 
 from _resealed import change_file

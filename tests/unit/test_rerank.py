@@ -36,7 +36,7 @@ def brute_force(X, metric, k):
     return np.argsort(D, axis=1, kind="stable")[:, :k], np.sort(D, axis=1)[:, :k]
 
 
-def test_all_rows_as_candidates_give_the_true_neighbours(digits):
+def test_all_rows_as_candidates_give_the_true_neighbors(digits):
     got = find_neighbors(digits, settings(candidates=299))
     indices, distances = brute_force(digits, get_metric("deformation", (8, 8)), 5)
     assert got.recall == 1

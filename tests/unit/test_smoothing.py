@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
-from fewfold.graph.averaging import row_normalised, smooth, smooth_new
+from fewfold.graph.averaging import row_normalized, smooth, smooth_new
 from fewfold.graph.build import build_graph, extend_graph
 from fewfold.pipeline.training import Inputs, fit_draw
 
@@ -15,7 +15,7 @@ from fewfold.pipeline.training import Inputs, fit_draw
 def ring():
     n = 12
     W = np.zeros((n, n))
-    for i in range(n - 1):  # the last node has no neighbour
+    for i in range(n - 1):  # the last node has no neighbor
         W[i, (i + 1) % (n - 1)] = W[(i + 1) % (n - 1), i] = 1 + i % 3
     return sparse.csr_array(W)
 
@@ -26,7 +26,7 @@ def test_smoothing_solves_its_equation(ring, share):
     P = rng.dirichlet(np.ones(3), 12)
     F = smooth(ring, P, np.array([2, 7]), np.array([1, 0]), share)
     P[2], P[7] = [0, 1, 0], [1, 0, 0]
-    S = row_normalised(ring)[0].toarray()
+    S = row_normalized(ring)[0].toarray()
     S[11, 11] = 1
     direct = np.linalg.solve(np.eye(12) - share * S, (1 - share) * P)
     assert np.allclose(F, direct, atol=3e-6)
@@ -34,7 +34,7 @@ def test_smoothing_solves_its_equation(ring, share):
     assert np.allclose(F[11], P[11])  # alone: its own answer
 
 
-def test_new_rows_mix_their_own_answer_with_the_neighbours():
+def test_new_rows_mix_their_own_answer_with_the_neighbors():
     F = np.array([[1.0, 0.0], [0.0, 1.0]])
     extension = sparse.csr_array([[3.0, 1.0], [0.0, 0.0]])
     own = np.array([[0.5, 0.5], [0.2, 0.8]])

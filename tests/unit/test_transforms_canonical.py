@@ -30,12 +30,12 @@ def test_moments_of_a_rectangle():
     assert moments_of(np.zeros((1, 3, 5)))[0].tolist() == [0, 1, 2, 0, 0, 0]
 
 
-def test_centre_undoes_translations(letter):
+def test_center_undoes_translations(letter):
     moved = [im.translate(letter[None], shift)[0] for shift in [(0, 0), (3, -2), (-4, 5)]]
     out = canonicalize(flat(*moved), (33, 33), ["center"])
     np.testing.assert_allclose(out[1:], out[:1].repeat(2, 0), atol=0.02)
-    centre = moments_of(out.reshape(-1, 33, 33))[:, 1:3]
-    np.testing.assert_allclose(centre, 16, atol=1e-2)
+    center = moments_of(out.reshape(-1, 33, 33))[:, 1:3]
+    np.testing.assert_allclose(center, 16, atol=1e-2)
 
 
 def test_deskew_removes_slant(letter):
@@ -81,8 +81,8 @@ def test_negative_backgrounds_and_channels(letter):
     out = canonicalize(flat(ink), (33, 33), ["deskew"])
     plain = canonicalize(flat(letter), (33, 33), ["deskew"])
     np.testing.assert_allclose(out, 2 * plain - 1, atol=1e-4)
-    colour = np.stack([letter, 0.5 * letter], axis=-1).reshape(1, -1)
-    both = canonicalize(colour, (33, 33, 2), ["deskew"]).reshape(33, 33, 2)
+    color = np.stack([letter, 0.5 * letter], axis=-1).reshape(1, -1)
+    both = canonicalize(color, (33, 33, 2), ["deskew"]).reshape(33, 33, 2)
     np.testing.assert_allclose(both[..., 1], 0.5 * both[..., 0], atol=1e-5)
 
 

@@ -88,6 +88,6 @@ def test_sectors_are_found_where_turns_move_whole_pixels(shape, options, order):
     assert ring_symmetry(copies, shape) == 1
 
 
-def test_colour_images_have_sectors_too():
+def test_color_images_have_sectors_too():
     copies = virtual_samples(np.random.default_rng(2).random((3, 48)), (4, 4, 3), "rotation")
     assert ring_symmetry(copies, (4, 4, 3)) == 4

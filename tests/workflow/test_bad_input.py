@@ -97,7 +97,7 @@ def test_empty_csv(tmp_path, text):
 def test_one_class(tmp_path):
     fails(
         tmp_path,
-        "only one class is labelled .'a', 12 of 12 rows",
+        "only one class is labeled .'a', 12 of 12 rows",
         table(tmp_path, rows(labels="a")),
     )
 
@@ -107,12 +107,12 @@ def test_no_label_at_all(tmp_path):
     fails(tmp_path, "(?i)label", table(tmp_path, text))
 
 
-def test_one_labelled_point(tmp_path):
+def test_one_labeled_point(tmp_path):
     text = rows().replace(",a\n", ",\n").replace(",b\n", ",\n").replace(",\n", ",a\n", 1)
-    fails(tmp_path, "only one class is labelled .'a', 1 of 12 rows", table(tmp_path, text))
+    fails(tmp_path, "only one class is labeled .'a', 1 of 12 rows", table(tmp_path, text))
 
 
-def test_all_labelled(tmp_path):
+def test_all_labeled(tmp_path):
     fails(tmp_path, "No row is left to evaluate", table(tmp_path, rows()), labels=[12])
     # A budget beyond the rows is found before anything runs.
     with pytest.raises(FewfoldError, match="labels: 13, but the dataset has 12 rows"):

@@ -34,12 +34,12 @@ def test_methods_share_one_file_of_copies(trained):
     results = trained[1] / "results/digits"
     assert [p.name for p in (results / "copies").iterdir()] == ["rotation.h5"]
     splits = read_splits(results / "splits.h5")
-    labelled = splits.order.ravel()
-    assert len(np.unique(labelled)) == 80  # draws share no row
+    labeled = splits.order.ravel()
+    assert len(np.unique(labeled)) == 80  # draws share no row
     features = read_features(results / "features.h5")
     np.testing.assert_array_equal(
-        CopiesFile(results / "copies/rotation.h5").of(labelled),
-        virtual_samples(features.X[labelled], (8, 8), "rotation"),
+        CopiesFile(results / "copies/rotation.h5").of(labeled),
+        virtual_samples(features.X[labeled], (8, 8), "rotation"),
     )
 
 

@@ -51,7 +51,7 @@ CONFIG_CHANGES = {
         {"prepare_features": 1, **DRAWN, "draw_map": 1, **GRAPH, "extend_graph": 1,
          "train_method": 2, **END},
     ),
-    "graph: neighbours": (
+    "graph: neighbors": (
         {"graphs.euclidean.n_neighbors": 7},
         {"build_graph": 2, "extend_graph": 1, "fit_manifold": 2, **EIGENBASIS},
     ),

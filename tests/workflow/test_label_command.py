@@ -21,7 +21,7 @@ def project(tmp_path_factory) -> Project:
     return copy_project(tmp_path_factory.mktemp("label") / "project")
 
 
-def make_file(folder, n=150, labelled=40, seed=0):
+def make_file(folder, n=150, labeled=40, seed=0):
     """Three clouds in four columns, a category that says nothing, ids, few labels."""
     rng = np.random.default_rng(seed)
     code = np.arange(n) % 3
@@ -30,7 +30,7 @@ def make_file(folder, n=150, labelled=40, seed=0):
     frame["soil"] = rng.choice(["clay", "sand"], n)
     truth = np.array(["rosé", "tulip", "百合"], dtype=object)[code]
     shown = truth.copy()
-    shown[rng.permutation(n)[labelled:]] = ""
+    shown[rng.permutation(n)[labeled:]] = ""
     frame["species"] = shown
     folder.mkdir(parents=True, exist_ok=True)
     frame.to_csv(folder / "my.csv", index=False)
@@ -38,7 +38,7 @@ def make_file(folder, n=150, labelled=40, seed=0):
 
 
 @pytest.fixture(scope="module")
-def labelled(project, tmp_path_factory):
+def labeled(project, tmp_path_factory):
     folder = tmp_path_factory.mktemp("flowers")
     frame, truth = make_file(folder)
     done = project.fewfold("label", "my.csv", "--target", "species", *FAST, cwd=folder)
@@ -46,8 +46,8 @@ def labelled(project, tmp_path_factory):
     return folder, frame, truth, done.stdout
 
 
-def test_the_answer(labelled):
-    folder, frame, truth, said = labelled
+def test_the_answer(labeled):
+    folder, frame, truth, said = labeled
     out = folder / "my-labels"
     table = pd.read_csv(out / "labels.csv", keep_default_na=False)
     assert list(table) == ["plant_id", "label", "confidence", "was_labeled", "second_label"]
@@ -69,8 +69,8 @@ def test_the_answer(labelled):
     assert "百合" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
-def test_called_again_nothing_runs_and_one_more_label_leaves_the_graph_alone(project, labelled):
-    folder, frame, truth, _ = labelled
+def test_called_again_nothing_runs_and_one_more_label_leaves_the_graph_alone(project, labeled):
+    folder, frame, truth, _ = labeled
     prepared = folder / "my-labels/results/table/label/prepared.h5"
     features = folder / "my-labels/input/features.h5"
     before = prepared.stat().st_mtime_ns, features.stat().st_mtime_ns
@@ -88,8 +88,8 @@ def test_called_again_nothing_runs_and_one_more_label_leaves_the_graph_alone(pro
 
 
 @pytest.mark.slow
-def test_predict_on_the_same_rows_says_what_labels_csv_says(project, labelled):
-    folder, *_ = labelled
+def test_predict_on_the_same_rows_says_what_labels_csv_says(project, labeled):
+    folder, *_ = labeled
     words = ("--target", "species", "--methods", "extra_trees,logistic_1", "--out", "trees")
     done = project.fewfold("label", "my.csv", *words, cwd=folder)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -103,8 +103,8 @@ def test_predict_on_the_same_rows_says_what_labels_csv_says(project, labelled):
 
 
 @pytest.mark.slow
-def test_all_candidates_and_quick(project, labelled):
-    folder, _, truth, _ = labelled
+def test_all_candidates_and_quick(project, labeled):
+    folder, _, truth, _ = labeled
     for name, words in (("all", ()), ("quick", ("--quick",)), ("equal", ("--priors", "equal"))):
         done = project.fewfold("label", "my.csv", "--target", "species", "--out", name, *words,
                                cwd=folder)  # fmt: skip
@@ -117,9 +117,9 @@ def test_all_candidates_and_quick(project, labelled):
     assert bad.returncode == 1 and "Give a share for each" in bad.stdout
 
 
-def test_predict(project, labelled):
-    folder, frame, truth, _ = labelled
-    new, expected = make_file(folder / "new", n=60, labelled=0, seed=5)
+def test_predict(project, labeled):
+    folder, frame, truth, _ = labeled
+    new, expected = make_file(folder / "new", n=60, labeled=0, seed=5)
     new = new.drop(columns="species")
     new.to_csv(folder / "new.csv", index=False)
     done = project.fewfold("predict", "my-labels/model.h5", "new.csv", cwd=folder)
@@ -228,7 +228,7 @@ def save_as(frame, target, path):
     ["npz", *(pytest.param(s, marks=pytest.mark.slow) for s in ("tsv", "parquet", "h5", "h5ad"))],
 )
 def test_other_formats(project, tmp_path, suffix):
-    frame, truth = make_file(tmp_path, n=90, labelled=15)
+    frame, truth = make_file(tmp_path, n=90, labeled=15)
     (tmp_path / "my.csv").unlink()
     file = tmp_path / f"flowers.{suffix}"
     save_as(frame, "species", file)
@@ -259,7 +259,7 @@ def test_other_formats(project, tmp_path, suffix):
 
 @pytest.mark.slow
 def test_abstaining_and_few_labels(project, tmp_path):
-    make_file(tmp_path, labelled=9)
+    make_file(tmp_path, labeled=9)
     words = ("--target", "species", "--abstain", "0.99", "--cores", "2")
     done = project.fewfold("label", "my.csv", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -271,7 +271,7 @@ def test_abstaining_and_few_labels(project, tmp_path):
 @pytest.mark.slow
 def test_the_config_of_the_tutorial_runs_on_the_file_that_label_reads(project, tmp_path):
     """One reader: names of rows, categories and empty cells are the same in both commands."""
-    frame, _ = make_file(tmp_path, n=240, labelled=130)
+    frame, _ = make_file(tmp_path, n=240, labeled=130)
     frame.loc[[3, 7], "b"] = np.nan
     frame.to_csv(tmp_path / "my.csv", index=False)
     page = (ROOT / "docs/tutorials/compare.md").read_text(encoding="utf-8")

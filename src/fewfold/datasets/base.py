@@ -22,7 +22,7 @@ class Dataset:
     X : ndarray or csr_array of shape (n_samples, n_features)
         Features; sparse for text.
     y : ndarray of shape (n_samples,)
-        Class codes 0..K-1 (int64, -1 = unlabelled), or float64 targets (NaN = unlabelled).
+        Class codes 0..K-1 (int64, -1 = unlabeled), or float64 targets (NaN = unlabeled).
     task : {'classification', 'regression'}
         What ``y`` holds.
     classes : list of str or None
@@ -30,7 +30,7 @@ class Dataset:
     test_mask : bool ndarray of shape (n_samples,) or None
         Rows of the official test set.
     label_splits : int ndarray of shape (n_splits, n_labels) or None
-        Published choices of labelled rows, counted from 0.
+        Published choices of labeled rows, counted from 0.
     image_shape : tuple of int or None
         Height and width where rows are images; ``(length,)`` where they are series.
     feature_names, ids : list of str or None
@@ -43,7 +43,7 @@ class Dataset:
     Examples
     --------
     >>> import numpy as np
-    >>> Dataset("two", np.eye(2), np.array([0, -1]), classes=["a"]).n_labelled
+    >>> Dataset("two", np.eye(2), np.array([0, -1]), classes=["a"]).n_labeled
     1
     """
 
@@ -90,14 +90,14 @@ class Dataset:
         return None if self.classes is None else len(self.classes)
 
     @property
-    def labelled(self) -> np.ndarray:
+    def labeled(self) -> np.ndarray:
         """Bool mask of the rows whose target is known."""
         return known_mask(self.y)
 
     @property
-    def n_labelled(self) -> int:
+    def n_labeled(self) -> int:
         """Number of rows whose target is known."""
-        return int(self.labelled.sum())
+        return int(self.labeled.sum())
 
     def take(self, rows: np.ndarray) -> Dataset:
         """Keep some rows, in the order given.

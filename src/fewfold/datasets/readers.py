@@ -105,7 +105,7 @@ def read_coil20(entry: Entry, paths: list[Path]) -> Dataset:
 
 
 def read_lds(entry: Entry, paths: list[Path]) -> Dataset:
-    """Read a set of the LDS code, with its published choices of labelled rows."""
+    """Read a set of the LDS code, with its published choices of labeled rows."""
     from scipy import sparse
 
     mat = load_mat(paths[0])

@@ -68,7 +68,7 @@ def read_labels(path: str | Path, n_samples: int) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_samples,)
-        Numbers, or text with "" for unlabelled rows.
+        Numbers, or text with "" for unlabeled rows.
     """
     file = frames.existing_file(path)
     if file.suffix.lower() == ".npy":
@@ -90,7 +90,7 @@ def encode_target(
     *,
     task: str = "auto",
     where: str = "target",
-    unlabelled: Sequence[str] | None = None,
+    unlabeled: Sequence[str] | None = None,
     alternative: str = "",
 ) -> tuple[np.ndarray, list[str] | None, str]:
     """Turn label values, partly empty, into codes (or numbers to predict).
@@ -104,7 +104,7 @@ def encode_target(
         most occur once, for regression, and all else for classes.
     where : str
         Named in errors.
-    unlabelled : sequence of str, optional
+    unlabeled : sequence of str, optional
         Values that mean "no label" besides blank cells. By default none if some cells are
         blank, else those of `UNLABELED_MARKS` that occur; -1 only for classes.
     alternative : str
@@ -127,36 +127,36 @@ def encode_target(
     # Objects: an array of fixed width would give every cell the length of the longest.
     text = np.empty(len(values), dtype=object)
     text[:] = [cell_text(v) for v in np.asarray(values).tolist()]
-    if unlabelled is None:
+    if unlabeled is None:
         # Where some cells are blank, nobody needs another mark: every text is a class.
         marks = {""} if _is_one_of(text, {""}).any() else set(UNLABELED_MARKS)
     else:
-        marks = {str(m).strip() for m in unlabelled} | {""}
+        marks = {str(m).strip() for m in unlabeled} | {""}
     missing = _is_one_of(text, marks - {"-1"})
     if task == "auto":
         task = _guess_task(text[~missing])
-        if task == "classification" and unlabelled is None and _is_regression_but_for_marks(text):
+        if task == "classification" and unlabeled is None and _is_regression_but_for_marks(text):
             task = "regression"
     if task == "regression":
-        if unlabelled is None:
+        if unlabeled is None:
             missing = _is_one_of(text, set(UNLABELED_MARKS) - {"-1"})
         return Target(_regression(text, missing, where), None, task, _counted(text, missing))
     missing |= _is_one_of(text, marks)
     classes = _sorted_names(sorted(set(text[~missing].tolist())))
     if not classes:
         raise InputError(
-            f"{where}: no row is labelled ({len(text)} rows, all empty or marked unlabelled). "
+            f"{where}: no row is labeled ({len(text)} rows, all empty or marked unlabeled). "
             f"Label at least one row of each of two classes{alternative}."
         )
     if len(classes) == 1:
         hint = (
-            f" ({', '.join(map(repr, named))} was taken as unlabelled; if it is a class, give "
-            "unlabelled=[''], in a command --unlabeled ''.)"
+            f" ({', '.join(map(repr, named))} was taken as unlabeled; if it is a class, give "
+            "unlabeled=[''], in a command --unlabeled ''.)"
             if (named := [mark for mark in _counted(text, missing) if mark])
             else ""
         )
         raise InputError(
-            f"{where}: only one class is labelled ({classes[0]!r}, {int((~missing).sum())} of "
+            f"{where}: only one class is labeled ({classes[0]!r}, {int((~missing).sum())} of "
             f"{len(text)} rows). At least two are needed: label some rows of another class.{hint}"
         )
     _check_class_names(classes, where)
@@ -216,7 +216,7 @@ def _regression(text: np.ndarray, missing: np.ndarray, where: str) -> np.ndarray
             )
     if missing.all():
         raise InputError(
-            f"{where}: no row is labelled ({len(text)} rows, all empty). Give some targets."
+            f"{where}: no row is labeled ({len(text)} rows, all empty). Give some targets."
         )
     return y
 

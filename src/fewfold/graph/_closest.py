@@ -1,4 +1,4 @@
-"""Compiled parts of the neighbour searches; imported late, since numba is slow to load."""
+"""Compiled parts of the neighbor searches; imported late, since numba is slow to load."""
 
 import numpy as np
 

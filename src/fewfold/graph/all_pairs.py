@@ -1,4 +1,4 @@
-"""Exact neighbours of all rows among themselves, each pair compared once.
+"""Exact neighbors of all rows among themselves, each pair compared once.
 
 The distance of two rows serves both: tiles of the upper triangle of all pairs are products at the
 speed of BLAS, and a compiled loop takes from each tile the closest of its rows and of its columns.
@@ -13,7 +13,7 @@ import numpy as np
 
 # Rows of a tile, and columns for each thread: 1 MB of products, which stays near the processor.
 _TILE = 512
-# Kept beyond those asked for: rounding of the products may swap neighbours at the end of the list.
+# Kept beyond those asked for: rounding of the products may swap neighbors at the end of the list.
 _SPARE = 2
 
 

@@ -1,7 +1,7 @@
-"""A classifier's answers, averaged over the neighbour graph.
+"""A classifier's answers, averaged over the neighbor graph.
 
 Any classifier sees one row at a time; the graph knows which rows belong together. With P the
-class probabilities of all rows (one-hot where the label is given) and S the row-normalised
+class probabilities of all rows (one-hot where the label is given) and S the row-normalized
 weights, F = (1 - a) P + a S F has one solution for 0 <= a < 1.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-SMOOTHING = 0.9  # the share that neighbours have in a row's answer
+SMOOTHING = 0.9  # the share that neighbors have in a row's answer
 _TOLERANCE = 1e-6
 
 
-def row_normalised(W):
+def row_normalized(W):
     """Return the weights with rows that sum to 1, and which rows have none."""
     from scipy import sparse
 
@@ -29,13 +29,13 @@ def smooth(W, proba, labeled, targets, share: float = SMOOTHING) -> np.ndarray:
     Parameters
     ----------
     W : sparse array of shape (n, n)
-        Weights; a row without neighbours keeps its own answer.
+        Weights; a row without neighbors keeps its own answer.
     proba : ndarray of shape (n, n_classes)
     labeled : int ndarray of shape (m,)
         Rows whose class is given.
     targets : int ndarray of shape (m,)
     share : float
-        0 keeps the answers; towards 1 only the neighbours count.
+        0 keeps the answers; towards 1 only the neighbors count.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def smooth(W, proba, labeled, targets, share: float = SMOOTHING) -> np.ndarray:
     P[labeled, targets] = 1
     if share <= 0:
         return P
-    S, alone = row_normalised(W)
+    S, alone = row_normalized(W)
     F = P
     # S averages, so each round shrinks what is left of the error by the share at least.
     for _ in range(int(np.ceil(np.log(_TOLERANCE) / np.log(share)))):
@@ -66,7 +66,7 @@ def smooth(W, proba, labeled, targets, share: float = SMOOTHING) -> np.ndarray:
 
 
 def smooth_new(extension, F, proba_new, share: float = SMOOTHING) -> np.ndarray:
-    """Average the answers of new rows with the smoothed ones of their neighbours.
+    """Average the answers of new rows with the smoothed ones of their neighbors.
 
     Parameters
     ----------
@@ -76,5 +76,5 @@ def smooth_new(extension, F, proba_new, share: float = SMOOTHING) -> np.ndarray:
         From `smooth`.
     proba_new : ndarray of shape (n_new, n_classes)
     """
-    S, alone = row_normalised(extension)
+    S, alone = row_normalized(extension)
     return np.where(alone[:, None], proba_new, (1 - share) * proba_new + share * (S @ F))

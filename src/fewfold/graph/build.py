@@ -1,4 +1,4 @@
-"""From rows to a weighted neighbour graph, and from new rows to their place in it."""
+"""From rows to a weighted neighbor graph, and from new rows to their place in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fewfold.linalg.laplacian import components
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """A weighted neighbour graph, with what is needed to attach new points to it.
+    """A weighted neighbor graph, with what is needed to attach new points to it.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class NeighborGraph:
     neighbors : Neighbors
     settings : GraphSettings
     scales : ndarray of shape (n,)
-        Each point's distance to its last neighbour.
+        Each point's distance to its last neighbor.
     bandwidth : float
         Width of the heat kernel (used by ``weights="heat"`` only).
     n_components : int
@@ -53,7 +53,7 @@ class NeighborGraph:
 
 
 def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progress=None):
-    """Search neighbours as the settings say; arguments as in `nearest_neighbors`."""
+    """Search neighbors as the settings say; arguments as in `nearest_neighbors`."""
     if settings.is_plain:
         return nearest_neighbors(
             X,
@@ -72,7 +72,7 @@ def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progres
 
 
 def graph_from_neighbors(neighbors: Neighbors, settings: GraphSettings) -> NeighborGraph:
-    """Weigh and symmetrise found neighbours, and look at the graph's components."""
+    """Weigh and symmetrize found neighbors, and look at the graph's components."""
     n = len(neighbors.indices)
     neighbors = neighbors.first(min(settings.n_neighbors, neighbors.indices.shape[1]))
     bandwidth = settings.bandwidth or heat_bandwidth(neighbors)
@@ -83,7 +83,7 @@ def graph_from_neighbors(neighbors: Neighbors, settings: GraphSettings) -> Neigh
     isolated = np.flatnonzero(np.diff(W.indptr) == 0)
     if len(isolated):
         warnings.warn(
-            f"{len(isolated)} of {n} samples have no neighbour in the graph (first: row "
+            f"{len(isolated)} of {n} samples have no neighbor in the graph (first: row "
             f"{isolated[0]}). Raise n_neighbors, or use symmetrize: union.",
             GraphWarning,
             stacklevel=2,
@@ -92,7 +92,7 @@ def graph_from_neighbors(neighbors: Neighbors, settings: GraphSettings) -> Neigh
 
 
 def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **changes):
-    """Build the neighbour graph of the rows of ``X``.
+    """Build the neighbor graph of the rows of ``X``.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **ch
 
 
 def extension_weights(graph: NeighborGraph, neighbors: Neighbors) -> sparse.csr_array:
-    """Weigh the neighbours that new points have among a graph's points.
+    """Weigh the neighbors that new points have among a graph's points.
 
     Returns
     -------

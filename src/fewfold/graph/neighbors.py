@@ -1,4 +1,4 @@
-"""Nearest neighbours in Euclidean or cosine distance, exact or approximate."""
+"""Nearest neighbors in Euclidean or cosine distance, exact or approximate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Neighbors:
     indices : ndarray of shape (n_queries, n_neighbors), int64
     distances : ndarray of shape (n_queries, n_neighbors), float32
     recall : float or None
-        Share of the true neighbours found, measured on a sample; None for an exact search.
+        Share of the true neighbors found, measured on a sample; None for an exact search.
     """
 
     indices: np.ndarray
@@ -43,11 +43,11 @@ class Neighbors:
     recall: float | None = None
 
     def first(self, k: int) -> Neighbors:
-        """Return the ``k`` nearest of these neighbours."""
+        """Return the ``k`` nearest of these neighbors."""
         if k > self.indices.shape[1]:
             raise InputError(
                 f"n_neighbors={k} asked of a search that kept {self.indices.shape[1]}. "
-                "Search again with more neighbours."
+                "Search again with more neighbors."
             )
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
 
@@ -72,9 +72,9 @@ def nearest_neighbors(
     X : array or sparse array of shape (n_samples, n_features)
         The rows searched. With ``metric="precomputed"``, a square matrix of distances.
     n_neighbors : int
-        How many neighbours to return, the row itself not counted.
+        How many neighbors to return, the row itself not counted.
     query : array of shape (n_queries, n_features), optional
-        New rows. Without it the rows of ``X`` are the queries, and are not their own neighbours.
+        New rows. Without it the rows of ``X`` are the queries, and are not their own neighbors.
     rows : slice, optional
         Only these rows of ``X`` are queries (one tile of a larger search).
     metric : {"euclidean", "cosine", "precomputed"}
@@ -220,7 +220,7 @@ def _search(index, wanted, k, own, progress):
 
 def _drop_self(d2, found, own):
     is_self = found == own[:, None]
-    # A row not found among its own neighbours (more duplicates than asked for): drop the last.
+    # A row not found among its own neighbors (more duplicates than asked for): drop the last.
     is_self[~is_self.any(axis=1), -1] = True
     keep = ~is_self
     shape = (len(found), found.shape[1] - 1)

@@ -1,4 +1,4 @@
-"""Neighbours under a distance that ignores what does not matter: candidates, then re-ranking."""
+"""Neighbors under a distance that ignores what does not matter: candidates, then re-ranking."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import sparse
 from fewfold.exceptions import InputError
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
-# Queries whose neighbours are also searched among all rows, to measure the candidates' recall.
+# Queries whose neighbors are also searched among all rows, to measure the candidates' recall.
 RECALL_SAMPLE = 20
 # Of the candidates, those that a more expensive form of the metric ranks once more.
 FINE_CANDIDATES = 32
@@ -49,7 +49,7 @@ def principal_components(X, n_components: int, *, query=None, random_state: int 
 
 
 def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=None) -> Neighbors:
-    """Find neighbours of rows in canonical form and under an invariant metric.
+    """Find neighbors of rows in canonical form and under an invariant metric.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
         that ranks the best ``fine_candidates`` (default 32) again; and ``recall_sample``, the
         number of queries compared with all rows (default 20, 0: none).
     query : array of shape (n_queries, n_features), optional
-        New rows; without it rows of ``X`` are the queries and not their own neighbours.
+        New rows; without it rows of ``X`` are the queries and not their own neighbors.
     rows : slice, optional
         Only these rows of ``X`` are queries. A tile's result is that of the whole search.
     progress : callable, optional
@@ -72,7 +72,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     -------
     Neighbors
         Distances are the metric's (the fine one's, if there is one). ``recall`` is the share of
-        the metric's true neighbours, by brute force on a sample, that were among the
+        the metric's true neighbors, by brute force on a sample, that were among the
         candidates.
 
     Examples
@@ -198,7 +198,7 @@ def _closest(found, distances, k):
 
 
 def _measure_recall(metric, wanted, base, own, indices, sample, n):
-    """Compare the neighbours of evenly spaced queries with those found among all rows."""
+    """Compare the neighbors of evenly spaced queries with those found among all rows."""
     m = len(indices)
     # A tile measures its share of the sample: all tiles together cost what one search costs.
     sample = min(m, -(-sample * m // max(n, m)))

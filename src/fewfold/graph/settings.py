@@ -1,4 +1,4 @@
-"""How a neighbour graph is built. Nothing slow is imported here: every plan of a run reads it."""
+"""How a neighbor graph is built. Nothing slow is imported here: every plan of a run reads it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def is_approximate(method: str, n_rows: int) -> bool:
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """How a neighbour graph is built; the fields are the keys of a config's ``graphs`` entry.
+    """How a neighbor graph is built; the fields are the keys of a config's ``graphs`` entry.
 
     Attributes
     ----------
     n_neighbors : int
-        Neighbours kept per point.
+        Neighbors kept per point.
     metric : str or callable
         "euclidean", "cosine", "precomputed", or a name of `fewfold.graph.rerank`
         ("deformation", "tangent", ...), which re-ranks candidates; or a function. The import

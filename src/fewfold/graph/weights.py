@@ -1,4 +1,4 @@
-"""Edge weights of neighbour graphs, for the points in the graph and for new ones."""
+"""Edge weights of neighbor graphs, for the points in the graph and for new ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SYMMETRIES = ("union", "mutual", "mean")
 
 
 def local_scales(neighbors: Neighbors) -> np.ndarray:
-    """Return each row's distance to its last neighbour, never zero.
+    """Return each row's distance to its last neighbor, never zero.
 
-    Rows whose neighbours are all duplicates get the smallest positive scale of the others.
+    Rows whose neighbors are all duplicates get the smallest positive scale of the others.
     """
     scales = neighbors.distances[:, -1].astype(np.float64)
     positive = scales[scales > 0]
@@ -24,7 +24,7 @@ def local_scales(neighbors: Neighbors) -> np.ndarray:
 
 
 def heat_bandwidth(neighbors: Neighbors) -> float:
-    """Return the root mean square neighbour distance: the heat kernel's default width."""
+    """Return the root mean square neighbor distance: the heat kernel's default width."""
     mean_square = float(np.mean(neighbors.distances.astype(np.float64) ** 2))
     return float(np.sqrt(mean_square)) if mean_square > 0 else 1.0
 
@@ -37,7 +37,7 @@ def directed_weights(
     scales: np.ndarray | None = None,
     own_scales: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Weigh each neighbour of each row.
+    """Weigh each neighbor of each row.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def directed_weights(
     scales : ndarray of shape (n_samples,), optional
         Local scales of the rows of the graph, for "self_tuning" and new query rows.
     own_scales : ndarray of shape (n_queries,), optional
-        Local scales of the query rows; by default their distance to the last neighbour.
+        Local scales of the query rows; by default their distance to the last neighbor.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def directed_weights(
 
 
 def as_matrix(neighbors: Neighbors, values: np.ndarray, n_samples: int) -> sparse.csr_array:
-    """Lay directed neighbour weights out as a sparse matrix."""
+    """Lay directed neighbor weights out as a sparse matrix."""
     m, k = neighbors.indices.shape
     indptr = np.arange(0, m * k + 1, k)
     # A copy: sorting must not reorder the caller's neighbors, whose distances stay as they are.

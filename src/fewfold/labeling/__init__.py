@@ -6,11 +6,11 @@
 from importlib import import_module
 
 _PUBLIC = {
-    "Labelled": "fewfold.labeling.publishing",
+    "Labeled": "fewfold.labeling.publishing",
     "label": "fewfold.labeling.command",
     "predict": "fewfold.labeling.prediction",
 }
-__all__ = ["Labelled", "label", "predict"]
+__all__ = ["Labeled", "label", "predict"]
 
 
 def __getattr__(name):

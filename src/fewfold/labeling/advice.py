@@ -12,7 +12,7 @@ POOL = 2000  # rows looked at in the greedy step
 def crowding(scales: np.ndarray) -> np.ndarray:
     """Return how central rows are, 0 to 1: the share of rows that lie in a thinner place.
 
-    ``scales`` holds each row's distance to its last neighbour in the graph.
+    ``scales`` holds each row's distance to its last neighbor in the graph.
     """
     order = np.argsort(np.argsort(-np.asarray(scales), kind="stable"), kind="stable")
     return (order + 0.5) / len(order)
@@ -27,16 +27,16 @@ def rows_to_label(X, uncertainty, scales, *, known=(), count: int = COUNT) -> np
     uncertainty : array of shape (n,)
         For example 1 - confidence; 1 where nothing is known.
     scales : array of shape (n,)
-        Each row's distance to its last neighbour.
+        Each row's distance to its last neighbor.
     known : int array
-        Rows already labelled, never chosen.
+        Rows already labeled, never chosen.
     count : int
 
     Returns
     -------
     int array of shape (<= count,)
         Best first. Each choice lowers the worth of rows near it, on the scale of the data's
-        own neighbourhoods.
+        own neighborhoods.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def rows_to_label(X, uncertainty, scales, *, known=(), count: int = COUNT) -> np
     rows = X[pool]
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     worth, chosen = score[pool].copy(), []
-    # Several neighbourhoods wide: labels travel further than one step of the graph.
+    # Several neighborhoods wide: labels travel further than one step of the graph.
     width = 2.0 * float(np.median(scales)) or 1.0
     for _ in range(min(count, len(pool))):
         best = int(np.argmax(worth))

@@ -26,7 +26,7 @@ def cluster_answer(task, n_clusters: int, seed: int):
         For the model file: new rows take the mean of their neighbors' groups.
     arrays, notes : dict
         Of the answer. Groups are numbered by size, the largest first. The confidence is the share
-        of the nearest centre in exp(-distance^2), not calibrated.
+        of the nearest center in exp(-distance^2), not calibrated.
     """
     from fewfold.methods.eigenbasis.basis import compute_basis
 

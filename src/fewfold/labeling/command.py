@@ -14,7 +14,7 @@ from fewfold.labeling.exports import extra_files
 from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.priors import class_shares, parse_priors
-from fewfold.labeling.publishing import Labelled, check_folder, check_published, publish
+from fewfold.labeling.publishing import Labeled, check_folder, check_published, publish
 from fewfold.pipeline import layout
 from fewfold.system.outputs import check_output_file, check_run_directory, run_directory
 from fewfold.system.run_folder import only_run
@@ -45,7 +45,7 @@ def label(
     expand=(),
     keep=(),
     types=None,
-    unlabelled=None,
+    unlabeled=None,
     decimal=None,
     delimiter=None,
     encoding=None,
@@ -57,7 +57,7 @@ def label(
     profile=None,
     seed=0,
     echo=lambda text: None,
-) -> Labelled:
+) -> Labeled:
     """Label every row of a file from the rows that have a label.
 
     Parameters
@@ -94,10 +94,10 @@ def label(
     quick : bool
         Answer by a few candidates without holding labels out: no error is stated.
     image_shape : (height, width), optional
-        If the features are pixels, row by row. Square images are recognised without it.
+        If the features are pixels, row by row. Square images are recognized without it.
     images : bool
         Whether to look for images.
-    ids, drop, features, expand, keep, types, unlabelled, decimal, delimiter, encoding, scale
+    ids, drop, features, expand, keep, types, unlabeled, decimal, delimiter, encoding, scale
         See `fewfold.datasets.table.options.FileOptions`.
     abstain : float, optional
         Leave labels empty that are less sure than this.
@@ -113,7 +113,7 @@ def label(
 
     Returns
     -------
-    Labelled
+    Labeled
 
     Raises
     ------
@@ -130,7 +130,7 @@ def label(
     check_run_directory(folder)
     intake = read_input(
         path, target, labels=labels, annotators=annotators, x=x, task=task, ids=ids, drop=drop,
-        features=features, expand=expand, keep=keep, types=types or {}, unlabelled=unlabelled,
+        features=features, expand=expand, keep=keep, types=types or {}, unlabeled=unlabeled,
         decimal=decimal, delimiter=delimiter, encoding=encoding, scale=scale,
         image_shape=image_shape, images=images, n_clusters=classes, keep_spellings=keep_spellings,
         graph=graph,
@@ -138,7 +138,7 @@ def label(
     if isinstance(priors, str):
         priors = parse_priors(priors)
     if intake.task == "classification" and priors is not None:
-        class_shares(priors, intake.y[intake.labelled], intake.classes)  # names of all classes
+        class_shares(priors, intake.y[intake.labeled], intake.classes)  # names of all classes
     extras = extra_files(
         Completed(path, target, delimiter, encoding, wanted), also, intake.task, spreadsheet_safe
     )

@@ -111,8 +111,8 @@ def finish(material: Material, *, abstain=None) -> Finished:
     table = labels_table(answer, material.classes, material.ids, material.table["id_name"], abstain)
     warnings = [*material.table["warnings"], *notes["warnings"]]
     if notes["task"] == "classification":
-        warnings += warnings_.unlabelled_components(material.graph.component, truth.y)
-        warnings += warnings_.off_the_labelled(material.graph.scales, truth.y)
+        warnings += warnings_.unlabeled_components(material.graph.component, truth.y)
+        warnings += warnings_.off_the_labeled(material.graph.scales, truth.y)
         warnings += warnings_.skewed_labels(truth.y, answer["label"], material.classes)
     for name, status in notes["comparison"].get("failed", {}).items():
         warnings.append(warnings_.note("fit", f"The candidate {name} took no part: {status}."))
@@ -129,7 +129,7 @@ def finish(material: Material, *, abstain=None) -> Finished:
         "task": notes["task"],
         "n_rows": len(given),
         "n_given": int(given.sum()),
-        "n_labelled": int((~given & (table["label"].astype(str) != "")).sum()),
+        "n_labeled": int((~given & (table["label"].astype(str) != "")).sum()),
         "n_left_empty": int((table["label"].astype(str) == "").sum()),
         "comparison": {"reason": None, "trivial": None, **notes["comparison"]},
         "calibration_error": notes["calibration_error"],

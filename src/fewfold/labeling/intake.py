@@ -33,7 +33,7 @@ class Intake:
     ----------
     X : float32 ndarray or csr_array of shape (n, d)
     y : ndarray of shape (n,)
-        Codes (-1 unlabelled) or floats (NaN unlabelled); all unlabelled for clustering.
+        Codes (-1 unlabeled) or floats (NaN unlabeled); all unlabeled for clustering.
     task : {"classification", "regression", "clustering"}
     classes : list of str or None
     feature_names, ids : list of str or None
@@ -66,7 +66,7 @@ class Intake:
     thumbnails: np.ndarray | None = None
 
     @property
-    def labelled(self) -> np.ndarray:
+    def labeled(self) -> np.ndarray:
         """Row numbers with a label."""
         known = known_mask(self.y)
         return np.flatnonzero(known)
@@ -202,7 +202,7 @@ def _labels(content: FileContent, options: FileOptions, keep_spellings: bool) ->
         content.labels,
         task=options.task,
         where=where,
-        unlabelled=options.unlabelled,
+        unlabeled=options.unlabeled,
         alternative=", or ask for groups without labels: --classes K",
     )
     known = known_mask(found.y)

@@ -25,7 +25,7 @@ PUBLISHED = "input/published.json"  # digests of the files that fewfold put ther
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """What a labeling run made.
 
     Attributes
@@ -130,7 +130,7 @@ def _record(folder, digests):
         part.write_text(json.dumps(digests, indent=1), encoding="utf-8")
 
 
-def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labelled:
+def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labeled:
     """Copy the answer to the top of the folder, whole files only, and say what it is."""
     made = _made(folder, name)
     summary = json.loads(made["summary.json"].read_text(encoding="utf-8"))
@@ -161,7 +161,7 @@ def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labe
     echo(f"What to label next: {folder / 'label_next.csv'}")
     echo(f"Model for new rows: {folder / 'model.h5'} ({model_words(summary)})")
     echo(f"Report: {folder / 'report.html'}")
-    return Labelled(_read_labels(folder / "labels.csv"), summary, folder)
+    return Labeled(_read_labels(folder / "labels.csv"), summary, folder)
 
 
 def _read_labels(path, **options):

@@ -1,4 +1,4 @@
-"""The report of a labelling run: the answer first, in one page that opens offline."""
+"""The report of a labeling run: the answer first, in one page that opens offline."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def _environment():
 
 
 def rows_to_show(material: Material, drifted) -> np.ndarray:
-    """Rows to add to the picture: more of all, some that were labelled, and those off the rest."""
+    """Rows to add to the picture: more of all, some that were labeled, and those off the rest."""
     others = np.setdiff1d(np.arange(material.features.X.shape[0]), material.shown)
     more = np.random.default_rng(0).permutation(others)[: max(0, SHOWN - len(material.shown))]
-    labelled = np.flatnonzero(material.answer["given"])
-    some = [rows[:: max(1, len(rows) // 500)] for rows in (labelled, np.asarray(drifted, int))]
+    labeled = np.flatnonzero(material.answer["given"])
+    some = [rows[:: max(1, len(rows) // 500)] for rows in (labeled, np.asarray(drifted, int))]
     return np.unique(np.concatenate([more, *some]))
 
 
@@ -45,7 +45,7 @@ def make_view(material: Material, drifted=()) -> DatasetView:
     """The data as the map shows them: given labels on the left, the answer on the right."""
     answer, task = material.answer, material.notes["task"]
     data, given = material.features, material.answer["given"].astype(bool)
-    labelled = np.flatnonzero(given)
+    labeled = np.flatnonzero(given)
     wanted = rows_to_show(material, drifted)
     shown, positions = add_rows(data.X, material.shown, material.positions, wanted)
     shape = data.image_shape
@@ -57,7 +57,7 @@ def make_view(material: Material, drifted=()) -> DatasetView:
     sure = answer.get("confidence")
 
     def prediction(labels):
-        return PredictionView(len(labelled), 0, labels, sure, labelled)
+        return PredictionView(len(labeled), 0, labels, sure, labeled)
 
     predictions = {"all labels": prediction(answer["label"])}
     if task != "regression":
@@ -65,7 +65,7 @@ def make_view(material: Material, drifted=()) -> DatasetView:
         predictions[f"rows surer than {100 * DOUBT:.0f} %"] = prediction(doubtful)
     if len(drifted):
         off = np.isin(np.arange(len(given)), drifted)
-        predictions["rows off the labelled ones"] = prediction(np.where(off, answer["label"], -1))
+        predictions["rows off the labeled ones"] = prediction(np.where(off, answer["label"], -1))
     return DatasetView(
         n_rows=data.X.shape[0],
         n_features=data.X.shape[1],
@@ -172,7 +172,7 @@ def row_facts(material: Material, row: int, count: int = 5) -> str:
 
 
 def doubtful_rows(material: Material) -> np.ndarray:
-    """The rows labelled here that are least sure."""
+    """The rows labeled here that are least sure."""
     if "confidence" not in material.answer:
         return np.empty(0, dtype=np.int64)
     sure = np.where(material.answer["given"].astype(bool), np.inf, material.answer["confidence"])

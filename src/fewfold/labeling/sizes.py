@@ -11,7 +11,7 @@ from fewfold.system.memory import free_memory
 
 # A text table takes about this many times its size while it is read (measured, docs/label.md).
 TEXT_FACTOR = 6
-# Every row is joined with its neighbours and labelled some thirty times for the comparison.
+# Every row is joined with its neighbors and labeled some thirty times for the comparison.
 MOST_ROWS = 2_000_000
 _SAMPLE = 1 << 22
 
@@ -48,11 +48,11 @@ def count_rows(path: Path) -> int | None:
 
 
 def check_rows(path: Path, most: int = MOST_ROWS) -> None:
-    """Refuse a table of more rows than labelling is made for, and say what to do instead."""
+    """Refuse a table of more rows than labeling is made for, and say what to do instead."""
     rows = count_rows(path)
     if rows is not None and rows > most:
         raise InputError(
             f"{path}: has about {rows:,} rows, and 'fewfold label' is made for up to {most:,}, as "
-            "it compares every row with its neighbours. Label a sample of the rows (with all that "
+            "it compares every row with its neighbors. Label a sample of the rows (with all that "
             "have a label), then give the others to 'fewfold predict' in pieces."
         )

@@ -14,7 +14,7 @@ FALSE_WARNINGS = 0.1  # chance of a warning about labels that are all right
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
 MOST_CUT = 150  # labels whose best cuts are looked for
 DRIFT_SHARE = 0.05
-OFF = "off the labelled rows"
+OFF = "off the labeled rows"
 
 
 def note(kind: str, text: str, rows=()) -> dict:
@@ -29,7 +29,7 @@ def _rows_words(rows, most=8):
 
 
 def single_examples(y, classes) -> list[dict]:
-    """Classes with one labelled row."""
+    """Classes with one labeled row."""
     counts = np.bincount(y[y >= 0], minlength=len(classes))
     few = [classes[c] for c in np.flatnonzero(counts == 1)]
     if not few:
@@ -38,7 +38,7 @@ def single_examples(y, classes) -> list[dict]:
     return [
         note(
             "single example",
-            f"{len(few)} class{'es have' if len(few) > 1 else ' has'} one labelled row only "
+            f"{len(few)} class{'es have' if len(few) > 1 else ' has'} one labeled row only "
             f"({shown}): nothing can check what is learnt of "
             f"{'them' if len(few) > 1 else 'it'}. Label a few more.",
             np.flatnonzero((y >= 0) & (counts[np.maximum(y, 0)] == 1)),
@@ -61,7 +61,7 @@ def contradicting_duplicates(X, y) -> list[dict]:
     return [
         note(
             "contradicting duplicates",
-            f"{sum(map(len, bad))} labelled rows are equal in all features but differ in their "
+            f"{sum(map(len, bad))} labeled rows are equal in all features but differ in their "
             f"label (first: {_rows_words(first)}). At least one label of each group is wrong, or "
             "a feature is missing that tells them apart.",
             [r for group in bad for r in group],
@@ -93,7 +93,7 @@ def uneven_scales(X, names=None) -> list[dict]:
     ]
 
 
-def unlabelled_components(component, y) -> list[dict]:
+def unlabeled_components(component, y) -> list[dict]:
     """Parts of the graph that no label reaches."""
     component, y = np.asarray(component), np.asarray(y)
     with_label = np.unique(component[y >= 0])
@@ -112,16 +112,16 @@ def unlabelled_components(component, y) -> list[dict]:
     ]
 
 
-def off_the_labelled(scales, y) -> list[dict]:
-    """Unlabelled rows in thinner places than any labelled row: the labels do not speak for them.
+def off_the_labeled(scales, y) -> list[dict]:
+    """Unlabeled rows in thinner places than any labeled row: the labels do not speak for them.
 
-    Were the labelled rows drawn from all, m of them would leave about one row in m + 1 beyond
+    Were the labeled rows drawn from all, m of them would leave about one row in m + 1 beyond
     their thinnest; five times that share, and five in a hundred, is a drift.
 
     Parameters
     ----------
     scales : array of shape (n,)
-        Each row's distance to its last neighbour in the graph.
+        Each row's distance to its last neighbor in the graph.
     y : int array of shape (n,)
     """
     scales, known = np.asarray(scales), np.asarray(y) >= 0
@@ -136,7 +136,7 @@ def off_the_labelled(scales, y) -> list[dict]:
         note(
             OFF,
             f"{len(rows)} rows ({100 * share:.0f} % of those without a label) lie farther from "
-            f"their neighbours than any labelled row does ({_rows_words(rows)}): the data have "
+            f"their neighbors than any labeled row does ({_rows_words(rows)}): the data have "
             "drifted, and the expected error does not speak for these rows. Label some of them.",
             rows,
         )
@@ -265,6 +265,6 @@ def skewed_labels(y, predicted, classes) -> list[dict]:
         note(
             "labels not typical",
             f"{classes[c]!r} has {100 * p[c]:.0f} % of the labels but {100 * q[c]:.0f} % of all "
-            "rows as labelled here. The expected error holds for rows like the labelled ones.",
+            "rows as labeled here. The expected error holds for rows like the labeled ones.",
         )
     ]

@@ -48,7 +48,7 @@ def summary_lines(summary: dict) -> list[str]:
     if summary["task"] == "clustering":
         return [f"{summary['n_rows']} rows in {len(summary['classes'])} groups."]
     lines.append(
-        f"{summary['n_labelled']} rows labeled from {summary['n_given']} labels by "
+        f"{summary['n_labeled']} rows labeled from {summary['n_given']} labels by "
         f"{method_words(comparison)}."
     )
     if summary["n_left_empty"]:

@@ -33,7 +33,7 @@ def choose_members(intake: Intake, asked=None, *, quick: bool = False) -> list:
     shape = DataShape(
         intake.task,
         intake.X.shape[0],
-        len(intake.labelled),
+        len(intake.labeled),
         hasattr(intake.X, "tocsr"),
         intake.image_shape is not None,
     )
@@ -91,7 +91,7 @@ def make_config(intake: Intake, members, *, seed, settings) -> dict:
         "run": {
             "datasets": [NAME],
             "methods": [],
-            "labels": [max(1, len(intake.labelled))],
+            "labels": [max(1, len(intake.labeled))],
             "trials": 1,
             "seed": int(seed),
             "draw": "random",

@@ -1,6 +1,6 @@
 """The smallest eigenpairs of graph Laplacians: hundreds of vectors of 10^5 points in seconds.
 
-Shift-and-invert fails on neighbour graphs of high-dimensional data, whose factors fill in, and
+Shift-and-invert fails on neighbor graphs of high-dimensional data, whose factors fill in, and
 plain Lanczos crawls at the crowded lower end of their spectrum. Here a Chebyshev polynomial of the
 Laplacian lifts the wanted end out of the crowd, a block Krylov space of that polynomial is
 built in float32, and Rayleigh-Ritz with the Laplacian itself, in float64, extracts the pairs and

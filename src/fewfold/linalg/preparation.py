@@ -14,7 +14,7 @@ from fewfold.system.file_schema import LARGEST_NUMBER
 SCALES = ("none", "standard", "minmax", "unit", "divide")
 
 # Up to this many columns (or rows) the covariance (or Gram matrix) is formed and decomposed
-# exactly; beyond it the leading directions come from Lanczos on the centred matrix.
+# exactly; beyond it the leading directions come from Lanczos on the centered matrix.
 _DIRECT_SIZE = 4000
 
 
@@ -28,7 +28,7 @@ class Preparation:
     offset, factor : ndarray of shape (n_features,) or None
         ``(x - offset) * factor``; None where the scaling needs none.
     mean, axes : ndarray or None
-        Centre and principal directions (n_features, n_components).
+        Center and principal directions (n_features, n_components).
     explained : float or None
         Share of the variance in the kept components.
     """
@@ -241,10 +241,10 @@ def _direct_axes(X, mean):
         values, axes = np.linalg.eigh(second / n)
         values, axes = np.maximum(values[::-1], 0), axes[:, ::-1]
         return values, axes, values.sum()
-    centred = (X.toarray() if sparse.issparse(X) else X).astype(np.float64) - mean
-    values, left = np.linalg.eigh(centred @ centred.T / n)
+    centered = (X.toarray() if sparse.issparse(X) else X).astype(np.float64) - mean
+    values, left = np.linalg.eigh(centered @ centered.T / n)
     values, left = np.maximum(values[::-1], 0)[: n - 1], left[:, ::-1][:, : n - 1]
-    axes = centred.T @ left
+    axes = centered.T @ left
     norms = np.linalg.norm(axes, axis=0)
     return values, axes / np.where(norms > 0, norms, 1), values.sum()
 
@@ -253,7 +253,7 @@ def _lanczos_axes(X, mean, k, seed):
     from scipy.sparse.linalg import LinearOperator, svds
 
     n, d = X.shape
-    centred = LinearOperator(
+    centered = LinearOperator(
         (n, d),
         # svds hands over vectors of shape (n,) as well as (n, 1)
         matvec=lambda v: X @ v.ravel() - mean @ v.ravel(),
@@ -261,7 +261,7 @@ def _lanczos_axes(X, mean, k, seed):
         dtype=np.float64,
     )
     start = np.random.default_rng(seed).normal(size=min(n, d))
-    _, s, vt = svds(centred, k=k, v0=start)
+    _, s, vt = svds(centered, k=k, v0=start)
     order = np.argsort(-s)
     squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=float)
     total = float(squares) / n - float(mean @ mean)

@@ -24,7 +24,7 @@ def parse_share(text: str, option: str) -> float:
 
 READER = (
     "labels", "annotators", "x", "task", "ids", "drop", "features", "expand", "keep", "types",
-    "unlabelled", "decimal", "delimiter", "encoding", "scale", "image_shape", "images",
+    "unlabeled", "decimal", "delimiter", "encoding", "scale", "image_shape", "images",
     "keep_spellings",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fewfold.exceptions import InputError
-from fewfold.labeling.publishing import Labelled
+from fewfold.labeling.publishing import Labeled
 from fewfold.labeling.workspace import NAME
 from fewfold.pipeline.artifacts import content_digest, read
 from fewfold.pipeline.layout import FEATURES, OUTPUTS
@@ -23,13 +23,13 @@ NOT_SURE_MARK = "?"
 LEAST_ASKED, MOST_ASKED = 20, 500
 
 
-def prove(found: Labelled, target, *, share: float, level: float, answers=None, seed=0,
+def prove(found: Labeled, target, *, share: float, level: float, answers=None, seed=0,
           echo=lambda text: None) -> PromiseState:  # fmt: skip
     """Audit the labels of a run: fix them, say which rows to answer, and what answers prove.
 
     Parameters
     ----------
-    found : Labelled
+    found : Labeled
         From `fewfold.label`.
     target : str or None
     share, level : float

@@ -45,7 +45,7 @@ def warp_affine(images, matrices, offsets, fill, out):
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def image_moments(mass):
-    """Return mass, centre and second central moments of each image.
+    """Return mass, center and second central moments of each image.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def image_moments(mass):
     Returns
     -------
     ndarray of shape (n, 6)
-        Total, centre row and column, variance of rows, covariance, variance of columns.
-        An image without mass has its centre in the middle and zero moments.
+        Total, center row and column, variance of rows, covariance, variance of columns.
+        An image without mass has its center in the middle and zero moments.
     """
     n, h, w = mass.shape
     out = np.zeros((n, 6))

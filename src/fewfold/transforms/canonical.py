@@ -32,7 +32,7 @@ def seen_covariance(moments, matrices) -> np.ndarray:
 
 
 def center(mass, moments, matrices) -> np.ndarray:
-    """Bring the centre of mass to the middle, which every form does; change nothing else."""
+    """Bring the center of mass to the middle, which every form does; change nothing else."""
     return matrices
 
 
@@ -50,7 +50,7 @@ def deskew(mass, moments, matrices) -> np.ndarray:
 
 
 def normalize_scale(mass, moments, matrices) -> np.ndarray:
-    """Bring the root mean square distance from the centre of mass to a quarter of the side."""
+    """Bring the root mean square distance from the center of mass to a quarter of the side."""
     seen = seen_covariance(moments, matrices)
     spread = np.sqrt(np.trace(seen, axis1=1, axis2=2))
     target = 0.25 * min(mass.shape[1:])
@@ -92,7 +92,7 @@ def register_form(name: str, function: Callable) -> None:
         ``function(mass, moments, matrices) -> matrices``. ``mass`` (n, h, w) is each pixel's
         distance from the background, ``moments`` as returned by `moments_of`; ``matrices``
         (n, 2, 2) take an offset (row, column) from the middle of the result to one from the
-        centre of mass, and hold the work of the forms before.
+        center of mass, and hold the work of the forms before.
     """
     if name in FORMS:
         raise InputError(f"A canonical form named {name!r} exists already. Choose another name.")
@@ -117,7 +117,7 @@ def moments_of(mass) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n, 6)
-        Total, centre row, centre column, variance of rows, covariance, variance of columns.
+        Total, center row, center column, variance of rows, covariance, variance of columns.
 
     Examples
     --------

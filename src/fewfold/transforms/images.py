@@ -155,7 +155,7 @@ def thicken(images, amount: float) -> np.ndarray:
     """Thicken (amount above 0) or thin bright strokes.
 
     The result lies the share ``abs(amount)`` of the way from the image to its greatest
-    (least, if thinning) value among each pixel and its four neighbours; more than 1 repeats.
+    (least, if thinning) value among each pixel and its four neighbors; more than 1 repeats.
     """
     from scipy import ndimage
 

@@ -61,7 +61,7 @@ class Transform:
         return out
 
     def edges(self) -> np.ndarray:
-        """Return the pairs of neighbouring copies, (n_edges, 2).
+        """Return the pairs of neighboring copies, (n_edges, 2).
 
         A ring or line joins each copy to the next, a star all to the sample itself, a product
         joins copies that differ in one factor only, by an edge of that factor.

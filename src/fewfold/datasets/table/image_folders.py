@@ -1,6 +1,6 @@
 """Folders of images: a subfolder per class, or a table of labels beside the files.
 
-Small images become their grey pixels, for which there are invariant graphs. Larger ones are
+Small images become their gray pixels, for which there are invariant graphs. Larger ones are
 brought to one size and described by histograms of their gradients (HOG), which change little when
 an object moves a little or the light changes.
 """
@@ -61,13 +61,13 @@ def read_image_folder(folder: Path, request: Request) -> FileContent:
     X, shape = read_images(folder, files, request.options.image_shape)
     thumbnails = None
     if shape is None:
-        thumbnails = np.stack([_grey(f, (THUMBNAIL, THUMBNAIL)) * 255 for f in files])
+        thumbnails = np.stack([_gray(f, (THUMBNAIL, THUMBNAIL)) * 255 for f in files])
         thumbnails = thumbnails.astype(np.uint8)
     labels, where = None, str(folder)
     if request.with_labels:
         labels, where = _labels(folder, names, request)
     how = (
-        f"used as {shape[0]} x {shape[1]} grey pixels"
+        f"used as {shape[0]} x {shape[1]} gray pixels"
         if shape is not None
         else f"brought to {HOG_SIDE} x {HOG_SIDE} pixels and described by their gradients (HOG)"
     )
@@ -127,8 +127,8 @@ def read_images(folder, files: list[Path], shape=None):
     require(4 * width * len(files), folder, f"{len(files)} images of {width} features")
     X = np.empty((len(files), width), dtype=np.float32)
     for i, file in enumerate(files):
-        grey = _grey(file, size)
-        X[i] = gradient_histograms(grey) if use_hog else grey.ravel()
+        gray = _gray(file, size)
+        X[i] = gradient_histograms(gray) if use_hog else gray.ravel()
     return X, None if use_hog else size
 
 
@@ -139,25 +139,25 @@ def _size(file):
         return image.size
 
 
-def _grey(file, size):
+def _gray(file, size):
     from PIL import Image
 
     with sound(file, "a readable image", "Replace or remove it."), Image.open(file) as image:
         if image.mode in ("RGBA", "LA", "P"):  # what is transparent counts as white
             image = image.convert("RGBA")
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-        grey = image.convert("L")
-        if grey.size != (size[1], size[0]):
-            grey = grey.resize((size[1], size[0]), Image.Resampling.BILINEAR)
-        return np.asarray(grey, dtype=np.float32) / 255
+        gray = image.convert("L")
+        if gray.size != (size[1], size[0]):
+            gray = gray.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+        return np.asarray(gray, dtype=np.float32) / 255
 
 
-def gradient_histograms(grey: np.ndarray) -> np.ndarray:
+def gradient_histograms(gray: np.ndarray) -> np.ndarray:
     """Return histograms of oriented gradients: one per cell, each group of 2 x 2 of length 1.
 
     Parameters
     ----------
-    grey : ndarray of shape (64, 64)
+    gray : ndarray of shape (64, 64)
 
     Returns
     -------
@@ -168,13 +168,13 @@ def gradient_histograms(grey: np.ndarray) -> np.ndarray:
     >>> float(gradient_histograms(np.zeros((64, 64))).sum())
     0.0
     """
-    down, across = np.gradient(grey.astype(np.float64))
+    down, across = np.gradient(gray.astype(np.float64))
     strength = np.hypot(down, across)
     place = (np.arctan2(down, across) % np.pi) / np.pi * HOG_BINS
     low = np.floor(place).astype(int) % HOG_BINS
     share = place - np.floor(place)
-    n = len(grey) // HOG_CELL
-    cell = np.add.outer(np.arange(len(grey)) // HOG_CELL * n, np.arange(len(grey)) // HOG_CELL)
+    n = len(gray) // HOG_CELL
+    cell = np.add.outer(np.arange(len(gray)) // HOG_CELL * n, np.arange(len(gray)) // HOG_CELL)
     histograms = np.zeros((n * n, HOG_BINS))
     np.add.at(histograms, (cell, low), strength * (1 - share))
     np.add.at(histograms, (cell, (low + 1) % HOG_BINS), strength * share)

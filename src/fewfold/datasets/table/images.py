@@ -12,7 +12,7 @@ def guess_image_shape(X) -> tuple[int, int] | None:
     """Return the shape of square images whose pixels the columns are, or None.
 
     Columns are taken for pixels if their number is a square, their values share one range, and
-    neighbours, beside and below each other, go together far more than columns do in general.
+    neighbors, beside and below each other, go together far more than columns do in general.
 
     Examples
     --------
@@ -32,8 +32,8 @@ def guess_image_shape(X) -> tuple[int, int] | None:
     if not shared:
         return None
     spread = rows.std(axis=0)
-    centred = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    together = centred.T @ centred / len(rows)
+    centered = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    together = centered.T @ centered / len(rows)
     grid = np.arange(d).reshape(side, side)
     live = spread > 0
 

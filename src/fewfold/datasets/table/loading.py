@@ -47,7 +47,7 @@ def load_file(
         content.labels,
         task=request.options.task,
         where=content.where,
-        unlabelled=request.options.unlabelled,
+        unlabeled=request.options.unlabeled,
     )
     return Dataset(
         name=name or Path(path).stem,
@@ -58,7 +58,7 @@ def load_file(
         image_shape=content.image_shape,
         feature_names=content.feature_names,
         ids=content.ids,
-        notes=(*content.sentences, *found.mark_sentences("unlabelled=['']")),
+        notes=(*content.sentences, *found.mark_sentences("unlabeled=['']")),
     )
 
 
@@ -80,7 +80,7 @@ def describe_file(
         scanned.labels,
         task=request.options.task,
         where=scanned.where,
-        unlabelled=request.options.unlabelled,
+        unlabeled=request.options.unlabeled,
     )
     return Description(
         name=name or Path(path).stem,

@@ -44,7 +44,7 @@ class FileOptions:
         Tables: the decimal sign of numbers; found from each column if not given.
     scale : {'none', 'auto', 'standard'}
         Tables: how number columns are scaled (`fewfold.datasets.table.plan.choose_scaling`).
-    unlabelled : sequence of str, optional
+    unlabeled : sequence of str, optional
         Values that mean "no label" besides blank cells; by default see
         `fewfold.datasets.targets.encode_target`.
     delimiter, encoding
@@ -70,7 +70,7 @@ class FileOptions:
     types: Mapping[str, str] = field(default_factory=dict)
     decimal: str | None = None
     scale: str = "none"
-    unlabelled: Sequence[str] | None = None
+    unlabeled: Sequence[str] | None = None
     delimiter: str | None = None
     encoding: str | None = None
     image_shape: Sequence[int] | None = None

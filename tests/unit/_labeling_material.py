@@ -17,22 +17,22 @@ CLASSES = ["rose", HOSTILE, "百合"]
 TABLE = {"columns": None, "preparation": None, "target": "species", "id_name": "row"}
 
 
-def rows(n=300, labelled=30, seed=0):
+def rows(n=300, labeled=30, seed=0):
     rng = np.random.default_rng(seed)
     code = np.arange(n) % 3
     X = (rng.normal(size=(n, 4)) + 3 * np.eye(3, 4)[code]).astype(np.float32)
     y = np.full(n, -1)
-    chosen = rng.permutation(n)[:labelled]
+    chosen = rng.permutation(n)[:labeled]
     y[chosen] = code[chosen]
     return code, X, y
 
 
 @cache
 def answered(
-    names=("diffusion", "logistic_1"), n=300, labelled=30, seed=0, n_folds=10, numbers=False
+    names=("diffusion", "logistic_1"), n=300, labeled=30, seed=0, n_folds=10, numbers=False
 ):
     """Examine and combine candidates; returns task, members, evidence and the answer."""
-    code, X, y = rows(n, labelled, seed)
+    code, X, y = rows(n, labeled, seed)
     if numbers:
         y = np.where(y >= 0, X[:, 0] + X[:, 1] ** 2, np.nan)
     task = Task(X, y, "regression" if numbers else "classification", 0 if numbers else 3, seed,
@@ -57,9 +57,9 @@ def saved(folder, names=("diffusion", "logistic_1"), **options):
     return task, arrays, path
 
 
-def material(n=300, labelled=30, seed=0, image_shape=(2, 2), ids=None):
-    code, X, y = rows(n, labelled, seed)
-    task, _, _, (_, arrays, notes) = answered(n=n, labelled=labelled, seed=seed)
+def material(n=300, labeled=30, seed=0, image_shape=(2, 2), ids=None):
+    code, X, y = rows(n, labeled, seed)
+    task, _, _, (_, arrays, notes) = answered(n=n, labeled=labeled, seed=seed)
     return code, Material(
         answer=dict(arrays),
         notes={**notes, "comparison": dict(notes["comparison"])},

@@ -1,0 +1,57 @@
+"""Words that fewfold does not use in code, rules and configs; `make lint` runs this.
+
+    python tests/words.py
+
+One word for one thing, as scikit-learn's documentation writes it: CONTRIBUTING.md.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("src", "scripts", "workflow", "config", "Snakefile", "Makefile", ".ci")
+INSTEAD = {
+    r"anew": "again",
+    r"mend(s|ed)?": "fix",
+    r"dearer": "more expensive",
+    r"keepers": "administrators",
+    r"flattery": "selection bias",
+    r"told the truth": "oracle",
+    r"(un|re)?labell(ed|ing)": "labeled, labeling",
+    r"neighbour\w*": "neighbor",
+    r"normalis\w*": "normalize",
+    r"colours?": "color",
+    r"behaviour": "behavior",
+}
+# Spellings that users' files may have, titles of papers, and rooms still to be gone through.
+EXCEPT = (
+    "src/fewfold/datasets/registry.yaml",
+    "src/fewfold/datasets/synthetic.py",
+    "src/fewfold/datasets/table/image_folders.py",
+    "src/fewfold/datasets/table/marks.py",
+    "src/fewfold/methods/",
+)
+
+
+def found_words():
+    """Yield (place, word, what to write) of every word of the list."""
+    listed = subprocess.check_output(["git", "ls-files", *ROOMS], cwd=ROOT, text=True)
+    patterns = {
+        re.compile(rf"(?<![A-Za-z]){word}(?![a-z])", re.I): w for word, w in INSTEAD.items()
+    }
+    for name in listed.splitlines():
+        if name.startswith(EXCEPT):
+            continue
+        for number, line in enumerate((ROOT / name).read_text("utf-8", "replace").splitlines(), 1):
+            for pattern, instead in patterns.items():
+                for match in pattern.finditer(line):
+                    yield f"{name}:{number}", match[0], instead
+
+
+if __name__ == "__main__":
+    found = list(found_words())
+    for place, word, instead in found:
+        print(f"{place}: {word!r}; write {instead}")
+    sys.exit(bool(found))
