@@ -25,13 +25,12 @@ INSTEAD = {
     r"colours?": "color",
     r"behaviour": "behavior",
 }
-# Spellings that users' files may have, titles of papers, and rooms still to be gone through.
+# Spellings that users' files may have, and titles of papers.
 EXCEPT = (
     "src/fewfold/datasets/registry.yaml",
     "src/fewfold/datasets/synthetic.py",
     "src/fewfold/datasets/table/image_folders.py",
     "src/fewfold/datasets/table/marks.py",
-    "src/fewfold/methods/",
 )
 
 

@@ -197,7 +197,7 @@ def test_invariant_graph_beats_the_euclidean_one(digits):
     assert error < 0.03 and error < np.mean(plain.transduction_ != digit)
 
 
-def test_new_rows_are_labelled_as_if_they_had_been_there(digits):
+def test_new_rows_are_labeled_as_if_they_had_been_there(digits):
     X, digit, y = digits
     seen = np.arange(len(X)) % 4 != 0
     seen |= y != -1
@@ -292,7 +292,7 @@ def test_a_graph_object_and_the_adapter_agree_with_the_estimator(digits):
         )
 
 
-def test_extension_ignores_neighbours_that_no_label_reaches():
+def test_extension_ignores_neighbors_that_no_label_reaches():
     weights = sparse.csr_array(np.array([[1.0, 3.0], [0.0, 2.0]]))
     proba, reached = extend_labels(
         weights, np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([True, False])
@@ -321,7 +321,7 @@ def test_wrong_input_is_refused(options, X, y, message):
 @pytest.mark.parametrize(
     ("labeled", "targets", "message"),
     [
-        ([], [], "No labelled"),
+        ([], [], "No labeled"),
         ([0, 0], [0, 1], "distinct"),
         ([50], [0], "outside"),
         ([0], [5], "codes"),
@@ -335,7 +335,7 @@ def test_wrong_labels_are_refused(labeled, targets, message):
 @pytest.mark.parametrize("method", METHODS)
 def test_scikit_learn_conventions(method):
     expected = {
-        "check_classifiers_classes": "one of its cases has a class named -1, here 'unlabelled'"
+        "check_classifiers_classes": "one of its cases has a class named -1, here 'unlabeled'"
     }
     with warnings.catch_warnings():
         # Its random data fall into several parts; the warning is asserted above.

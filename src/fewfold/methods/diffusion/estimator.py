@@ -1,4 +1,4 @@
-"""A classifier that diffuses a few labels over a neighbour graph."""
+"""A classifier that diffuses a few labels over a neighbor graph."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
     alpha : float
         Of label spreading.
     priors : None, "estimated", "uniform" or array of shape (n_classes,)
-        Class shares. Spreading and propagation always normalise the class mass by them (None:
+        Class shares. Spreading and propagation always normalize the class mass by them (None:
         by those of the labels); Poisson learning only if they are given.
     sources : {"labels", "classes"}
         Of Poisson learning: each label is a source of strength 1, or each class has one strength
@@ -125,7 +125,7 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
 
 
 def extend_labels(extension, proba, is_reached):
-    """Label new rows by the weighted mean of their neighbours' probabilities.
+    """Label new rows by the weighted mean of their neighbors' probabilities.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def extend_labels(extension, proba, is_reached):
     Returns
     -------
     proba_new : ndarray of shape (n_new, n_classes)
-        Uniform where no neighbour was reached by a label.
+        Uniform where no neighbor was reached by a label.
     is_reached_new : bool ndarray of shape (n_new,)
     """
     extension = sparse.csr_array(extension)
@@ -149,7 +149,7 @@ def extend_labels(extension, proba, is_reached):
 
 
 class DiffusionClassifier(GraphClassifier):
-    """Label all samples from a few by diffusion over a neighbour graph.
+    """Label all samples from a few by diffusion over a neighbor graph.
 
     Parameters
     ----------

@@ -132,15 +132,15 @@ def check_labels(W, labeled, targets, n_classes):
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise InputError(f"The graph has shape {W.shape}; a square matrix of weights is needed.")
     if len(labeled) == 0:
-        raise InputError("No labelled sample. Give the class of at least one (others: -1).")
+        raise InputError("No labeled sample. Give the class of at least one (others: -1).")
     if labeled.shape != targets.shape or len(np.unique(labeled)) < len(labeled):
         raise InputError(
-            f"{len(labeled)} labelled rows ({len(np.unique(labeled))} distinct) for "
+            f"{len(labeled)} labeled rows ({len(np.unique(labeled))} distinct) for "
             f"{len(targets)} targets. Give one target for each distinct row."
         )
     if labeled.min() < 0 or labeled.max() >= W.shape[0]:
         raise InputError(
-            f"Labelled row {labeled.max()} is outside the graph's 0 to {W.shape[0] - 1}."
+            f"Labeled row {labeled.max()} is outside the graph's 0 to {W.shape[0] - 1}."
         )
     if targets.min() < 0 or targets.max() >= n_classes:
         raise InputError(
@@ -164,7 +164,7 @@ def poisson_scores(
     W : csr_array of shape (n, n)
         Symmetric weights.
     labeled : int array of shape (m,)
-        Labelled rows.
+        Labeled rows.
     targets : int array of shape (m,)
         Their classes, 0 to ``n_classes`` - 1.
     tol, max_iter : see `conjugate_gradients`
@@ -256,9 +256,9 @@ def spreading_scores(
 def propagation_scores(
     W, labeled, targets, n_classes: int, *, tol: float = 1e-5, max_iter: int = 2000
 ) -> Scores:
-    """Propagate labels: each unlabelled point the mean of its neighbours (Zhu et al. 2003).
+    """Propagate labels: each unlabeled point the mean of its neighbors (Zhu et al. 2003).
 
-    Labelled points keep their labels. Arguments as for `poisson_scores`.
+    Labeled points keep their labels. Arguments as for `poisson_scores`.
     """
     labeled, targets = check_labels(W, labeled, targets, n_classes)
     W = sparse.csr_array(W, dtype=np.float64)
