@@ -45,9 +45,9 @@ PRIVATE = {
     r"what does not matter": "invariance",
     r"surest": "most confident",
     r"flattery": "selection bias",
-    r"(un)?labeled": "labeled",
-    r"neighbors?": "neighbors",
-    r"colors?": "color",
+    r"(un)?labelled": "labeled",
+    r"neighbours?": "neighbors",
+    r"colours?": "color",
     r"licences?": "license",
 }
 
