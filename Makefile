@@ -85,7 +85,7 @@ $(SITE): $(READY) dependencies/docs.lock
 
 site: $(SITE)  ## build the documentation into results/site; any warning is an error
 	@$(BIN)/python docs/reading_grade.py
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs: site  ## build the documentation and serve it at http://localhost:8000
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

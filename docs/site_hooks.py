@@ -24,6 +24,14 @@ LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
 
 
+def on_config(config):
+    """List all notes, so that a new one needs no entry."""
+    notes = next(entry["Notes"] for entry in config.nav if "Notes" in entry)
+    for page in sorted((ROOT / "docs/notes").glob("*.md")):
+        notes.append(f"notes/{page.name}")
+    return config
+
+
 def on_files(files, config):
     """Add the pages outside of docs/ and those made from the code."""
     for source, page in OUTSIDE.items():

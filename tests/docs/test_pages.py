@@ -91,7 +91,8 @@ def test_the_site_lists_every_page_once():
     listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
     pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
     assert len(listed) == len(set(listed))
-    assert pages <= set(listed), f"Add to nav of mkdocs.yml: {pages - set(listed)}"
+    missing = {page for page in pages - set(listed) if not page.startswith("notes/")}
+    assert not missing, f"Add to nav of mkdocs.yml: {missing}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
