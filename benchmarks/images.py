@@ -57,7 +57,7 @@ def answers(X, y, rows, shape, graphs, shared, seed):
     given[rows] = y[rows]
     model = ImageViewsClassifier(shape, random_state=0).fit(X, given, shared=shared)
     yield "views", model.transduction_
-    yield "views, new rows", model.predict(X)
+    yield "views, classifier alone", model.predict(X)
     k = y.max() + 1
     for name, W in graphs.items():
         for method, alpha in (("poisson", 0.9), ("spreading", 0.9), ("spreading", 0.99)):
