@@ -210,6 +210,7 @@ def serve(desk: Desk, *, port: int, echo, open_browser=True) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((HOSTS[0], port))
+            sock.listen(64)  # a browser that is faster than the server waits instead of failing
         except OSError as error:
             raise InputError(
                 f"--port {port}: {error.strerror}. Choose another, or 0 for any that is free."
