@@ -2,6 +2,7 @@
 
     python benchmarks/large.py fit 100000 300000 1000000     # curved manifolds, 50 columns
     python benchmarks/large.py peers 1000000                 # neighbor searches at equal recall
+    python benchmarks/large.py check 100000                  # against plain float64; lists needed
     python benchmarks/large.py table                         # Markdown for docs/scaling.md
 
 Each fit is a process of its own, which reads a file of float32 rows; 100 labels. What was measured
@@ -121,6 +122,31 @@ def peer(n: int, folder: str, name: str) -> None:
     })  # fmt: skip
 
 
+def check(n: int, folder: str) -> None:
+    """Compare the solver with conjugate gradients in float64, and say what normal columns need."""
+    from fewfold.graph.build import build_graph
+    from fewfold.graph.lists import build_index, choose_probes
+    from fewfold.methods.diffusion import spreading
+
+    X, y = np.load(f"{folder}/X.npy"), np.load(f"{folder}/y.npy")
+    W, found = build_graph(X).W, []
+    labeled = np.random.default_rng(0).choice(n, LABELS, replace=False)
+    for limit in (0, n):
+        spreading._MANY_ROWS = limit
+        start = time.process_time()
+        found.append(spreading.poisson_scores(W, labeled, y[labeled], 20))
+        print(
+            f"{found[-1].n_iterations} steps, {time.process_time() - start:.1f} CPU s", flush=True
+        )
+    ours, plain = (scores.values for scores in found)
+    same = np.mean(ours.argmax(axis=1) == plain.argmax(axis=1))
+    gap = np.linalg.norm(ours - plain) / np.linalg.norm(plain)
+    print(f"the same class in {same:.4%} of rows, scores differ by {gap:.1e}")
+    normal = np.random.default_rng(0).standard_normal((n, 30), np.float32)
+    index = build_index(normal)
+    print(f"30 normal columns: {choose_probes(index, K, 0.995)} of {index.n_lists} lists")
+
+
 def table() -> None:
     """Print the measurements, each with the exponent of its CPU seconds since the one before."""
     with open(MEASURED, newline="") as file:
@@ -137,22 +163,24 @@ def table() -> None:
         before = row
 
 
+TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check}
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=("fit", "peers", "table", "_make", "_fit", "_peer"))
+    parser.add_argument("command", choices=("fit", "peers", "check", "table", *TASKS))
     parser.add_argument("more", nargs="*")
     args = parser.parse_args()
     if args.command.startswith("_"):
-        task = {"_make": make, "_fit": fit, "_peer": peer}[args.command]
-        return task(int(args.more[0]), *args.more[1:])
+        return TASKS[args.command](int(args.more[0]), *args.more[1:])
     if args.command == "table":
         return table()
     for n in args.more:
         with tempfile.TemporaryDirectory() as folder:
             tasks = [["_make", n, folder]]
-            if args.command == "fit":
-                tasks.append(["_fit", n, folder])
+            if args.command in ("fit", "check"):
+                tasks.append([f"_{args.command}", n, folder])
             else:
                 names = ("fewfold", "faiss IVF", "faiss HNSW", "pynndescent")
                 tasks += [["_peer", n, folder, name] for name in names]
