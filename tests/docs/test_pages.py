@@ -52,11 +52,6 @@ PRIVATE = {
 }
 
 
-# Pages that other work changes now; the list will go.
-LATER = {"answer.md", "invariant-graphs.md", "label.md"}
-PROSE = [page for page in PAGES if page.name not in LATER]
-
-
 def prose(page):
     """Yield number and text of the lines that are neither code, table nor formula."""
     code = formula = False
@@ -70,13 +65,13 @@ def prose(page):
             yield number, line
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_lines_of_prose_are_short(page):
     long = [f"line {n} has {len(line)}" for n, line in prose(page) if len(line) > 120]
     assert not long, f"{page.name}: at most 120 characters; " + ", ".join(long)
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_words_are_those_of_the_field(page):
     found = []
     for number, line in prose(page):
