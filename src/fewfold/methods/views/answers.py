@@ -165,7 +165,7 @@ def mixture_weights(likelihoods, prior, strength: float = STRENGTH) -> np.ndarra
     --------
     >>> sure = np.array([np.full(50, 0.9), np.full(50, 0.2)])
     >>> mixture_weights(sure, np.array([0.5, 0.5])).round(2).tolist()
-    [0.97, 0.03]
+    [0.96, 0.04]
     """
     likelihoods = np.maximum(likelihoods, _LEAST)
     weights = np.asarray(prior, float)
