@@ -99,7 +99,7 @@ def test_two_far_groups_are_two_components():
 
 def test_isolated_points_are_told():
     X = np.concatenate([np.arange(10.0), [100.0, 300.0]])[:, None]
-    with pytest.warns(GraphWarning, match="2 of 12 samples have no neighbour.*first: row 10"):
+    with pytest.warns(GraphWarning, match="2 of 12 samples have no neighbor.*first: row 10"):
         graph = build_graph(X, n_neighbors=2, symmetrize="mutual")
     assert graph.isolated.tolist() == [10, 11]
     assert graph.n_components == 3

@@ -7,7 +7,7 @@ import pytest
 from _output_forms import CSV, FORMS, N, answer, cells, page, write
 
 from fewfold.exceptions import InputError
-from fewfold.labeling.completed import Completed
+from fewfold.labeling.completed import Completed, write_table
 from fewfold.labeling.exports import extra_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,3 +56,12 @@ def test_predictions_by_the_name_of_the_file(tmp_path):
     _write(table, tmp_path / "p.h5ad", cells(tmp_path))
     with pytest.raises(InputError, match="only rows of an .h5ad"):
         _write(table, tmp_path / "p.h5ad", "my.csv")
+
+
+def test_texts_that_look_like_formulas_stay_texts_in_excel(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="of the extra excel; runs in CI")
+    table = pd.DataFrame({"=HEAD()": ["=1+1", "plain"], "n": [1.5, 2.0]})
+    write_table(table, tmp_path / "t.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "t.xlsx").active
+    assert [cell.data_type for row in sheet.iter_rows() for cell in row] == list("sssnsn")
+    assert sheet["A2"].value == "=1+1"

@@ -215,13 +215,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         return
     out = io.BytesIO()
     if kind == ".xlsx":
-        try:
-            _for_excel(frame).to_excel(out, index=False)
-        except ImportError as error:
-            raise InputError(
-                f"{path}: writing .xlsx files needs the package openpyxl. Install it (pip install "
-                "'fewfold[excel]'), or choose .csv."
-            ) from error
+        _write_excel(frame, out, path)
     elif kind in JSON_SUFFIXES:
         frame.to_json(out, orient="records", lines=kind != ".json", force_ascii=False,
                       date_format="iso")  # fmt: skip
@@ -229,6 +223,22 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(out, sep=TEXT_SUFFIXES[kind], index=False, lineterminator="\n")
     with atomic_path(path) as part:
         part.write_bytes(_packed(out.getvalue(), path.suffix.lower()))
+
+
+def _write_excel(frame, out, path):
+    try:
+        with pd.ExcelWriter(out, engine="openpyxl") as writer:
+            _for_excel(frame).to_excel(writer, index=False)
+            # a text that begins with "=" is data of the user's, not a formula to be run
+            for row in writer.book.active.iter_rows():
+                for cell in row:
+                    if cell.data_type == "f":
+                        cell.data_type = "s"
+    except ImportError as error:
+        raise InputError(
+            f"{path}: writing .xlsx files needs the package openpyxl. Install it (pip install "
+            "'fewfold[excel]'), or choose .csv."
+        ) from error
 
 
 def _for_excel(frame):
