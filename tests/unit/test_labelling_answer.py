@@ -87,6 +87,15 @@ def test_weights_follow_held_out_answers_and_a_trusted_candidate_yields_to_clear
     assert unweighed(members, half).weights.tolist() == [0, 1]
 
 
+def test_of_two_trusted_candidates_the_one_of_less_loss_answers_in_any_order():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=40)
+    better, worse = (held_out(codes, rng.random(40) > e) for e in (0.05, 0.15))
+    members, half = [fake("a", trusted=True), fake("b", trusted=True)], np.full(2, 0.5)
+    assert weigh(members, np.array([better, worse]), codes, half, True).weights.tolist() == [1, 0]
+    assert weigh(members, np.array([worse, better]), codes, half, True).weights.tolist() == [0, 1]
+
+
 def test_the_expected_error_is_free_of_selection_bias():
     """Among 20 candidates that all guess, the best looks good; cross-fitted weights do not."""
     rng = np.random.default_rng(0)

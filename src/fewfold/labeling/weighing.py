@@ -79,11 +79,16 @@ def weigh(members, held_out, targets, first, is_classes: bool) -> Combination:
         return Combination(weights / weights.sum(), np.ones(len(weights)))
     codes = targets.astype(np.int64)
     stack = fit_stack(held_out, codes, first, least_weight=LEAST_WEIGHT)
-    weights = stack.weights
-    for place, member in enumerate(members):
-        if member.trusted and not _clearly_better(stack.held_out, held_out[place], codes):
-            weights = np.eye(len(members))[place]
-    return Combination(weights, stack.exponents)
+    kept = [
+        place
+        for place, member in enumerate(members)
+        if member.trusted and not _clearly_better(stack.held_out, held_out[place], codes)
+    ]
+    if not kept:
+        return Combination(stack.weights, stack.exponents)
+    # of several, the one that explains the held-out labels best, whatever their order
+    best = min(kept, key=lambda place: stack.log_loss[place])
+    return Combination(np.eye(len(members))[best], stack.exponents)
 
 
 def _clearly_better(new, old, codes):
