@@ -49,7 +49,7 @@ lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 	$(BIN)/lint-imports
-	$(BIN)/python tests/words.py
+	$(BIN)/python tests/_words.py
 
 format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from _words import INSTEAD
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [
@@ -35,19 +37,12 @@ def test_links_lead_somewhere(page):
             assert anchor[1:] in anchors(file), f"{page.name}: {target}{anchor} is not there"
 
 
-# Words that only we use, and what the field says instead.
-PRIVATE = {
+# Words of code are those of `make lint`; pages have some more.
+PRIVATE = INSTEAD | {
     r"laws?": "cost model",
-    r"dearer": "more expensive",
-    r"anew": "again",
     r"go(es)? on": "resumes, continues",
-    r"mend(s|ed|ing)?": "fix",
     r"what does not matter": "invariance",
     r"surest": "most confident",
-    r"flattery": "selection bias",
-    r"(un)?labelled": "labeled",
-    r"neighbours?": "neighbors",
-    r"colours?": "color",
     r"licences?": "license",
 }
 

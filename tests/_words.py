@@ -1,6 +1,6 @@
 """Words that fewfold does not use in code, rules and configs; `make lint` runs this.
 
-    python tests/words.py
+    python tests/_words.py
 
 One word for one thing, as scikit-learn's documentation writes it: CONTRIBUTING.md.
 """
