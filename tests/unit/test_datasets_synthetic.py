@@ -1,7 +1,5 @@
 """Generated datasets: geometry, shares, seeds."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -11,9 +9,7 @@ from fewfold.datasets.synthetic import GENERATORS
 from fewfold.exceptions import InputError
 
 # Made of published digits, which only a mirror has.
-DIGITS = pytest.mark.skipif(
-    not os.environ.get("FEWFOLD_MIRROR"), reason="FEWFOLD_MIRROR names no folder"
-)
+DIGITS = pytest.mark.realdata
 NAMES = [
     pytest.param(name, marks=DIGITS if name == "deformed_mnist" else ())
     for name in sorted(GENERATORS)

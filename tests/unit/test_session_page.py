@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from _report_chromium import Page, find
+from _report_chromium import Page
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
@@ -191,7 +191,6 @@ def answer_by_keys(page, truth, count):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find() is None, reason="needs Chromium on PATH")
 def test_thirty_images_by_keyboard_over_a_kill(images, truth, tmp_path):
     folder = tmp_path / "digits"
     folder.mkdir()
