@@ -1,9 +1,9 @@
-"""Run a comparison as jobs, on SLURM where there is one, and see what each stage took.
+"""Run a comparison as jobs, here or on a cluster, and see what each stage took.
 
 python docs/examples/cluster_run.py cluster_run.png
+python docs/examples/cluster_run.py cluster_run.png slurm
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +23,7 @@ run:
 with tempfile.TemporaryDirectory() as folder:
     config = Path(folder) / "compare.yaml"
     config.write_text(CONFIG)
-    where = ["--profile", "slurm"] if shutil.which("sbatch") else ["--cores", "2"]
+    where = ["--profile", *sys.argv[2:]] if sys.argv[2:] else ["--cores", "2"]
     command = [str(Path(sys.executable).parent / "fewfold"), "run", *where]
     subprocess.run([*command, "--configfile", config, "--out", f"{folder}/run"], check=True)
 

@@ -31,6 +31,11 @@ _EXCEPTION = re.compile(
 _HEADING = re.compile(r"^\w+(Error|Exception)( in (rule|file|line) .*)?:$")
 _ONLY_THAT = "At least one job did not complete successfully."
 _DISK_FULL = "No space left on device"
+_NO_EXECUTOR = re.compile(r"argument --executor/-e: invalid choice: '([\w-]+)'")
+_PLUGIN_ADVICE = (
+    "the profile submits jobs by the executor '{0}', which Snakemake does not have here. "
+    "Install it beside fewfold (pip install snakemake-executor-plugin-{0}), or leave --profile out."
+)
 _TOTAL = re.compile(r"^total\s+(\d+)")
 
 
@@ -97,6 +102,9 @@ class _Watcher:
         """The most useful words about why a run failed."""
         if self.errors:
             return "; ".join(self.errors)
+        for line in self.lines:
+            if executor := _NO_EXECUTOR.search(line):
+                return _PLUGIN_ADVICE.format(executor[1])
         if any(_DISK_FULL in line for line in self.lines):
             return f"{_DISK_FULL}. Free some, or choose another --out."
         config = [line for line in self.lines if "ConfigError" in line or "config:" in line]

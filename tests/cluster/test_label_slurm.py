@@ -1,4 +1,4 @@
-"""`fewfold label --profile`: its jobs run on the nodes of a real SLURM, and the answer is whole."""
+"""`fewfold label --profile` and the gallery's cluster script on the nodes of a real SLURM."""
 
 import subprocess
 import sys
@@ -31,3 +31,16 @@ def test_label_runs_on_the_cluster(slurm, code, tmp_path):
     ours = [job for job in jobs if str(tmp_path) in job]
     for rule in ("prepare_candidates", "label_rows", "make_label_report"):
         assert any(f"rule_{rule}_" in job and "COMPLETED" in job for job in ours), (rule, jobs)
+
+
+def test_gallery_script_runs_on_the_cluster(slurm, code, tmp_path):
+    script = HERE.parents[1] / "docs/examples/cluster_run.py"
+    command = [sys.executable, script, "figure.png", HERE / "profile"]
+    environment = slurm | {"PYTHONPATH": str(code / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, text=True, timeout=900,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert (tmp_path / "figure.png").exists()
+    jobs = subprocess.run(["scontrol", "show", "jobs"], env=slurm, text=True, check=True,
+                          capture_output=True).stdout  # fmt: skip
+    assert "rule_train_method_wildcards_digits" in jobs

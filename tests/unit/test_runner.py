@@ -9,7 +9,7 @@ import pytest
 
 from _mounting import mounted
 from fewfold.exceptions import ConfigError, RunFailed
-from fewfold.runner import _Watcher, snakemake_command
+from fewfold.runner import _Watcher, run_snakemake, snakemake_command
 from fewfold.system import location
 from fewfold.system.location import checkout, project_root
 from fewfold.system.run_folder import only_run, remove_dead_parts, set_aside
@@ -164,6 +164,13 @@ def test_reasons(lines, reason):
     for line in lines:
         watcher.feed(line)
     assert watcher.reason().startswith(reason)
+
+
+def test_a_profile_whose_executor_is_not_installed(tmp_path):
+    (tmp_path / "config.yaml").write_text("executor: no-such-cluster\njobs: 2\n")
+    message = "'no-such-cluster'.*pip install snakemake-executor-plugin-no-such-cluster"
+    with pytest.raises(RunFailed, match=message):
+        run_snakemake(directory=tmp_path / "run", cores=None, profile=tmp_path)
 
 
 def test_this_process_is_not_its_own_rival(tmp_path):
