@@ -54,10 +54,13 @@ def common(
 
 
 def _finish(folder: Path | None, ran: int):
-    report = (folder or Path()) / "results/report/index.html"
+    results = (folder or Path()) / "results"
     if not ran:
         say("Nothing to do: everything is up to date.")
-    say(f"Report: {report}")
+    say(
+        f"Tables: {results / 'metrics.csv'} (every draw), summary.csv and comparisons.csv beside it"
+    )
+    say(f"Report: {results / 'report/index.html'}")
 
 
 @app.command()

@@ -54,7 +54,7 @@ def test_method_with_failures_does_not_lead():
     assert leader.method == "a"
 
 
-def test_a_method_told_the_truth_is_shown_but_not_ranked():
+def test_an_oracle_is_shown_but_not_ranked():
     from fewfold.report.page import render
 
     metrics, summary = tables("d", "error", {"told": 0.01, "a": 0.1, "b": 0.2}, (10,))
@@ -65,7 +65,7 @@ def test_a_method_told_the_truth_is_shown_but_not_ranked():
     page = ReportContent(metrics, summary, config={"methods": methods})
     (leader,) = leaders(page, "d")
     assert leader.method == "a" and leader.untested == ("b",)
-    assert "Not ranked: told, told the true sets" in render(page)
+    assert "Not ranked: told, which was given the true sets" in render(page)
     alone = ReportContent(*tables("d", "error", {"told": 0.01}, (10,)), config={"methods": methods})
     assert leaders(alone, "d")[0].method == "told"
 
@@ -163,11 +163,15 @@ def test_curves_use_per_cent_and_log_axis_only_when_needed():
     series = curves.gather(summary, "d", "transductive", "error")
     assert [s.name for s in series] == ["a", "b"]
     assert series[0].mean[0] == pytest.approx(1.0)
-    assert "(%), log scale" in curves.figure(series, "error (%)", "error", width=900, label="x")
+    assert "(%), log scale" in curves.figure(
+        series, "error (%)", "error", width=900, label="x", about={}
+    )
     near = curves.gather(
         tables("d", "error", {"a": 0.4, "b": 0.5}, (10, 20))[1], "d", "transductive", "error"
     )
-    assert "(%), log scale" not in curves.figure(near, "error (%)", "error", width=900, label="x")
+    assert "(%), log scale" not in curves.figure(
+        near, "error (%)", "error", width=900, label="x", about={}
+    )
 
 
 @pytest.mark.parametrize("width", [1000, 350])
@@ -176,7 +180,7 @@ def test_marks_stay_inside_the_picture(width, budgets):
     _, summary = tables("d", "error", {f"m{i}": 0.001 * 2**i for i in range(12)}, budgets)
     summary.loc[0, ["low", "high"]] = [-1.0, np.nan]
     series = curves.gather(summary, "d", "transductive", "error")
-    svg = curves.figure(series, "error (%)", "error", width=width, label="x")
+    svg = curves.figure(series, "error (%)", "error", width=width, label="x", about={})
     height = float(re.search(r'viewBox="0 0 \d+ (\d+)"', svg)[1])
     for x, y in re.findall(r'd="M(-?[\d.]+) (-?[\d.]+)', svg):
         assert -1 <= float(x) <= width + 1 and -1 <= float(y) <= height + 1

@@ -138,7 +138,7 @@ def test_dataset_without_truth_or_predictions():
     view = replace(view, predictions={"m": guess}, y=np.full(5, -1))
     page = render(ReportContent(datasets={"bare": view}))
     Reader(page)
-    assert "Who is taken for whom" not in page
+    assert "Confusion matrix" not in page
 
 
 def test_clustering_shows_counts_but_no_mistakes():

@@ -17,9 +17,12 @@ An estimator follows scikit-learn, and takes what earlier stages made, as far as
 
 from __future__ import annotations
 
+import ast
 import inspect
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from fewfold.methods.parameters import Parameter
@@ -181,6 +184,24 @@ class Record:
     def load(self) -> Any:
         """Import and return the estimator class or function."""
         return load(self.target)
+
+    def about(self) -> str:
+        """Return the first sentence of the target's docstring; the module is not imported.
+
+        Examples
+        --------
+        >>> from fewfold.methods.registry import methods
+        >>> methods()["knn"].about()
+        'k-nearest-neighbor vote among the labeled rows, ties to the nearer.'
+        """
+        module, _, name = self.target.partition(":")
+        source = getattr(find_spec(module), "origin", None)
+        if source is None or not source.endswith(".py"):
+            return ""
+        tree = ast.parse(Path(source).read_text(encoding="utf-8"))
+        found = (n for n in tree.body if getattr(n, "name", None) == name)
+        text = next((ast.get_docstring(node) for node in found), None) or ""
+        return " ".join(text.partition("\n\n")[0].split())
 
     def options(self, settings: dict) -> dict:
         """Return a config entry's settings under the names of the target's arguments."""

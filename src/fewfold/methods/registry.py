@@ -82,6 +82,19 @@ def oracles(config: dict) -> set[str]:
     }
 
 
+def explanations(config: dict) -> dict[str, str]:
+    """Explain the methods of a config: what its learner does, and the settings of its entry."""
+    found = {}
+    for name, entry in (config.get("methods") or {}).items():
+        settings = dict(entry or {})
+        learner = methods().get(settings.pop("learner", None))
+        if learner is None:
+            continue
+        words = ", ".join(f"{key}: {value}" for key, value in settings.items())
+        found[name] = f"{learner.about()} {words and f'Settings: {words}.'}".strip()
+    return found
+
+
 def parameters_of(estimator: type) -> tuple[Parameter, ...]:
     """Return the parameters that the record of an estimator class declares, if it has one."""
     own = f"{estimator.__module__}:{estimator.__name__}"

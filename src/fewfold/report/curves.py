@@ -78,16 +78,19 @@ def gather(summary: pd.DataFrame, dataset: str, protocol: str, metric: str) -> l
     return sorted(found, key=lambda s: (s.mean[-1], s.name))
 
 
-def figure(series: list[Series], title: str, metric: str, *, width: int, label: str) -> str:
+def figure(
+    series: list[Series], title: str, metric: str, *, width: int, label: str, about: dict[str, str]
+) -> str:
     """Curves over the numbers of labels; intervals on one scale when there is one number only.
 
-    ``title`` is the value axis's title with its unit; ``label`` describes the figure in words.
+    ``title`` is the value axis's title with its unit; ``label`` describes the figure in words;
+    ``about`` explains methods on hover.
     """
     if not series:
         return ""
     if len(np.unique(np.concatenate([s.x for s in series]))) < 2:
-        return _intervals(series, title, metric, width, label)
-    return _curves(series, title, metric, width, label)
+        return _intervals(series, title, metric, width, label, about)
+    return _curves(series, title, metric, width, label, about)
 
 
 def _value_axis(series: list[Series], start: float, end: float, *, count: int = 5) -> Axis:
@@ -115,7 +118,7 @@ def _count_axis(series: list[Series], start: float, end: float) -> Axis:
     return Axis(x[0] / pad, x[-1] * pad, start, end, True, tuple(x))
 
 
-def _curves(series, title, metric, width, label) -> str:
+def _curves(series, title, metric, width, label, about) -> str:
     narrow = width < 600
     names = [_svg.shorten(s.name, 26) for s in series]
     right = 14 if narrow else 34 + 7.0 * max(map(len, names))
@@ -144,8 +147,8 @@ def _curves(series, title, metric, width, label) -> str:
                 *_marker(s.style, x + 8, ends[i]),
                 _svg.element("text", name, x=x + 18, y=ends[i] + 4),
             ]
-        hint = _svg.element("title", s.name)
-        body.append(_svg.element("g", raw=hint + "".join(lines), class_="series"))
+        inner = hint(s.name, about) + "".join(lines)
+        body.append(_svg.element("g", raw=inner, class_="series"))
     return _svg.picture(body, width, height, label, "chart")
 
 
@@ -193,6 +196,11 @@ def _series(s: Series, x_axis: Axis, y_axis: Axis, dodge: float, metric: str) ->
     return lines
 
 
+def hint(name: str, about: dict[str, str]) -> str:
+    """What a method's name shows on hover."""
+    return _svg.element("title", f"{name}: {about[name]}" if name in about else name)
+
+
 def _interval(mean: float, low: float, high: float, metric: str) -> str:
     scale = 100.0 if metric in SHARES else 1.0
     mean, low, high = (number(v / scale, metric) for v in (mean, low, high))
@@ -221,7 +229,7 @@ def _key(i: int, x: float, y: float) -> list[str]:
     return [line, *_marker(i, x + 13, y)]
 
 
-def _intervals(series, title, metric, width, label) -> str:
+def _intervals(series, title, metric, width, label, about) -> str:
     """One number of labels: a row per method, its mean and interval on a shared scale."""
     narrow = width < 600
     names = [_svg.shorten(s.name, 40 if narrow else 28) for s in series]
@@ -258,7 +266,7 @@ def _intervals(series, title, metric, width, label) -> str:
         beside = axis(s.high[0]) + 10
         words = f"{s.name}: {_interval(s.mean[0], s.low[0], s.high[0], metric)}"
         lines = [
-            _svg.element("title", s.name),
+            hint(s.name, about),
             text,
             _svg.element("path", d=bar, stroke=color, class_="spread thick"),
             *_marker(s.style, axis(s.mean[0]), y, words),

@@ -7,13 +7,14 @@ from functools import cache
 
 import numpy as np
 
-from fewfold.methods.registry import oracles
+from fewfold.methods.registry import explanations, oracles
 from fewfold.report import (
     _svg,
     curves,
     findings,
     graphs,
     maps,
+    overview,
     pictures,
     rulegraph,
     samples,
@@ -51,10 +52,18 @@ def render(content: ReportContent) -> str:
     names = list(dict.fromkeys([*content.summary["dataset"], *content.datasets]))
     with_images = sum(view.images is not None for view in content.datasets.values())
     sheet_bytes = SHEET_BYTES // max(with_images, 1)
-    sections = [_dataset(content, name, i, sheet_bytes) for i, name in enumerate(names)]
+    about = explanations(content.config)
+    sections = [_dataset(content, name, i, sheet_bytes, about) for i, name in enumerate(names)]
+    glance = overview.gather(content)
     return template.render(
         content=content,
+        about=about,
+        used=[m for m in about if m in set(content.summary["method"])],
+        glance=glance,
+        worst=f"{overview.WORST:g}",
+        conclusion=overview.conclusion(glance),
         sentence=findings.what_was_run(content),
+        charts=[_markup(overview.chart(glance, width=w, about=about)) for w in (WIDE, NARROW)],
         sections=sections,
         heads=tables.RESULT_HEADS,
         results=tables.results(content),
@@ -103,7 +112,9 @@ def _markup(text: str):
     return Markup(text)
 
 
-def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) -> dict:
+def _dataset(
+    content: ReportContent, name: str, index: int, sheet_bytes: int, about: dict[str, str]
+) -> dict:
     found = findings.leaders(content, name)
     main = [leader for leader in found if leader.protocol == found[0].protocol]
     headline = main[-1] if main else None
@@ -114,8 +125,8 @@ def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) ->
         "view": view,
         "headline": headline,
         "leaders": found,
-        "told": _told(content, name),
-        "panels": _panels(content, name, found),
+        "oracles": _oracles(content, name),
+        "panels": _panels(content, name, found, about),
         "graphs": graphs.by_graph(content, name),
         "facts": tables.facts(view) if view else [],
         "figures": [_figure(f) for f in content.extra_figures if f.dataset == name],
@@ -131,13 +142,15 @@ def _dataset(content: ReportContent, name: str, index: int, sheet_bytes: int) ->
     return section
 
 
-def _told(content: ReportContent, name: str) -> list[str]:
+def _oracles(content: ReportContent, name: str) -> list[str]:
     """The dataset's oracles, which use the true labels: shown, not ranked."""
     methods = content.summary.loc[content.summary["dataset"] == name, "method"]
     return [m for m in dict.fromkeys(methods) if m in oracles(content.config)]
 
 
-def _panels(content: ReportContent, name: str, found: list[findings.Leader]) -> list[dict]:
+def _panels(
+    content: ReportContent, name: str, found: list[findings.Leader], about: dict[str, str]
+) -> list[dict]:
     panels = []
     for protocol in dict.fromkeys(leader.protocol for leader in found):
         metric = found[0].metric
@@ -150,7 +163,7 @@ def _panels(content: ReportContent, name: str, found: list[findings.Leader]) -> 
         )
         title = findings.axis_title(metric, protocol)
         wide, narrow = (
-            _markup(curves.figure(series, title, metric, width=width, label=label))
+            _markup(curves.figure(series, title, metric, width=width, label=label, about=about))
             for width in (WIDE, NARROW)
         )
         panels.append({"protocol": protocol, "title": title, "wide": wide, "narrow": narrow})

@@ -59,6 +59,15 @@
   for (const button of document.querySelectorAll("button.save")) {
     button.addEventListener("click", () => save(document.getElementById(button.dataset.table)));
   }
+  // A link to a section opens what is folded there.
+  const unfold = () => {
+    const part = document.getElementById(location.hash.slice(1));
+    const section = part && part.closest("section:not(.dataset)");
+    const folded = section && section.querySelector(":scope > details");
+    if (folded && !section.querySelector(":scope > details[open]")) folded.open = true;
+  };
+  window.addEventListener("hashchange", unfold);
+  unfold();
   window.addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details")) part.open = true;
   });
