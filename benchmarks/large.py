@@ -126,13 +126,13 @@ def check(n: int, folder: str) -> None:
     """Compare the solver with conjugate gradients in float64, and say what normal columns need."""
     from fewfold.graph.build import build_graph
     from fewfold.graph.lists import build_index, choose_probes
-    from fewfold.methods.diffusion import spreading
+    from fewfold.methods.diffusion import solver, spreading
 
     X, y = np.load(f"{folder}/X.npy"), np.load(f"{folder}/y.npy")
     W, found = build_graph(X).W, []
     labeled = np.random.default_rng(0).choice(n, LABELS, replace=False)
     for limit in (0, n):
-        spreading._MANY_ROWS = limit
+        solver.MANY_ROWS = limit
         start = time.process_time()
         found.append(spreading.poisson_scores(W, labeled, y[labeled], 20))
         print(

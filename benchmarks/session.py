@@ -28,9 +28,9 @@ from evidence import mirror
 
 from fewfold.graph.build import GraphSettings, build_graph
 from fewfold.labeling.intake import read_input
-from fewfold.labeling.leave_out import Solver
 from fewfold.labeling.workspace import graph_settings
 from fewfold.methods.diffusion.estimator import image_graph_settings
+from fewfold.methods.diffusion.solver import Solver
 from fewfold.session.session import LabelingSession
 
 CACHE = Path("results/session")

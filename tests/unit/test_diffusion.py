@@ -12,11 +12,11 @@ from fewfold.datasets import load
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph
 from fewfold.methods.diffusion.estimator import diffuse, extend_labels, image_graph_settings
+from fewfold.methods.diffusion.solver import conjugate_gradients
 from fewfold.methods.diffusion.spreading import (
     class_priors,
-    conjugate_gradients,
+    mass_factors,
     match_priors,
-    normalize_class_mass,
     poisson_scores,
     propagation_scores,
     spreading_scores,
@@ -227,7 +227,7 @@ def test_known_priors_move_the_boundary():
         skewed, _ = diffuse(W, labeled, targets, 2, method=method, priors=shares)
         assert skewed[:, 0].mean() > even[:, 0].mean() + 0.1
     np.testing.assert_allclose(match_priors(even, shares).mean(axis=0), shares, atol=1e-4)
-    mass = normalize_class_mass(even, shares).sum(axis=0)
+    mass = (even * mass_factors(even, shares)).sum(axis=0)
     np.testing.assert_allclose(mass, shares)
 
 

@@ -6,7 +6,7 @@ from fewfold import DiffusionClassifier
 from fewfold.graph import settings as graph_settings
 from fewfold.graph.build import build_graph
 from fewfold.linalg import multilevel
-from fewfold.methods.diffusion import spreading
+from fewfold.methods.diffusion import solver, spreading
 from fewfold.methods.diffusion.estimator import diffuse
 
 
@@ -27,7 +27,7 @@ def rings():
 
 @pytest.fixture
 def laddered(monkeypatch):
-    monkeypatch.setattr(spreading, "_MANY_ROWS", 10)
+    monkeypatch.setattr(solver, "MANY_ROWS", 10)
     monkeypatch.setattr(multilevel, "_FEW_NODES", 12)
 
 
@@ -56,7 +56,7 @@ def test_columns_in_blocks_and_of_any_number(rings, laddered, monkeypatch):
 
 def test_levels_keep_what_is_smooth_and_lie_together(rings):
     W = rings[0]
-    S, _ = spreading._normalized(W)
+    S, _ = solver.normalized(W)
     smooth = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
     coarse, smooth_coarse, group, shares = multilevel._coarser(S, smooth)
     assert coarse.shape[0] < 901 / 4

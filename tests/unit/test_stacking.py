@@ -11,16 +11,19 @@ from fewfold.labeling.leave_out import solve_responses
 from fewfold.labeling.priors import (
     chance_of_equal_classes,
     class_shares,
-    factors_for_shares,
     parse_priors,
-    with_factors,
 )
 from fewfold.labeling.stacking import (
     fit_stack,
     mixture_weights,
     sharpen,
 )
-from fewfold.methods.diffusion.spreading import poisson_scores, spreading_scores
+from fewfold.methods.diffusion.spreading import (
+    factors_for_shares,
+    poisson_scores,
+    spreading_scores,
+    with_factors,
+)
 
 
 def random_answers(rng, k=3, m=40, sharp=(0.2, 1.0, 3.0)):

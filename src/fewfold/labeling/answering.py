@@ -14,10 +14,9 @@ from fewfold.labeling.priors import (
     SURELY_EQUAL,
     chance_of_equal_classes,
     class_shares,
-    factors_for_shares,
-    with_factors,
 )
 from fewfold.labeling.weighing import calibrated, cross_fitted, unweighed, weigh, weights_before
+from fewfold.methods.diffusion.spreading import factors_for_shares, with_factors
 
 COVERED = 0.9  # share of rows whose number lies within the stated range
 QUICK = "--quick compares nothing"

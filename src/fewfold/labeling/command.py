@@ -170,6 +170,8 @@ def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, e
         methods_used = list(dict.fromkeys(m.method.name for m in members))
         echo(f"  Combining {len(members)} candidates, judged on held-out labels: "
              f"{', '.join(methods_used)}.")  # fmt: skip
+    if members and not methods and (words := workspace.left_out(intake, quick=answer["quick"])):
+        echo(f"  {words}")
     settings = {"task": intake.task, **answer}
     config = workspace.make_config(intake, members, seed=seed, settings=settings)
     notes = {"target": target, "file": path.name, "warnings": first_warnings(intake)}

@@ -10,14 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from fewfold.exceptions import InputError
-from fewfold.linalg.laplacian import components, degrees
-from fewfold.methods.diffusion.spreading import conjugate_gradients
-
-METHODS = ("poisson", "spreading")
-_TOL, _MAX_ITER = 1e-8, 3000
+from fewfold.methods.diffusion.solver import MANY_ROWS, Solver
 
 
 @dataclass(frozen=True)
@@ -85,68 +79,9 @@ class Responses:
         return self.G[row] * self.sources(everything, codes, n_classes)[:, answer]
 
 
-class Solver:
-    """Solves a diffusion on one graph for unit sources at any rows.
-
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-        Symmetric weights.
-    method : {"poisson", "spreading"}
-    alpha : float
-        Of label spreading.
-    tol : float
-        Relative residual that counts as solved.
-
-    Notes
-    -----
-    Responses are symmetric: that of row j to a source at i is that of i to a source at j.
-    """
-
-    def __init__(self, W, method: str = "poisson", *, alpha: float = 0.99, tol: float = _TOL):
-        if method not in METHODS:
-            raise InputError(f"method={method!r}: allowed are {', '.join(METHODS)}.")
-        W = sparse.csr_array(W, dtype=np.float64)
-        self.method, self.alpha, self.tol, self.n_rows = method, alpha, tol, W.shape[0]
-        _, self.component = components(W)
-        d = degrees(W)
-        self._inverse = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1)), 0)[:, None]
-        scale = sparse.diags_array(self._inverse[:, 0])
-        self._S = sparse.csr_array(scale @ W @ scale)
-        self._null = np.sqrt(d)
-        self._volume = np.maximum(np.bincount(self.component, weights=d), 1e-300)[:, None]
-        self._sums = sparse.csr_array(
-            (self._null, (self.component, np.arange(len(d)))), shape=(len(self._volume), len(d))
-        )
-
-    def _project(self, R):
-        R -= self._null[:, None] * ((self._sums @ R) / self._volume)[self.component]
-
-    def solve(self, rows) -> np.ndarray:
-        """Return the responses of all rows to a unit source at each of some, (n, m).
-
-        Costs about 100 products of the graph with an (n, m) array.
-        """
-        m = len(rows)
-        B = np.zeros((self.n_rows, m))
-        B[rows, np.arange(m)] = 1.0
-        return self.respond(B)
-
-    def respond(self, B) -> np.ndarray:
-        """Return the responses to sources of any strength, (n, m); ``B`` is overwritten."""
-        options = {"tol": self.tol, "max_iter": _MAX_ITER}
-        if self.method == "spreading":
-            B *= 1 - self.alpha
-            return conjugate_gradients(lambda P: P - self.alpha * (self._S @ P), B, **options)[0]
-        B *= self._inverse
-        self._project(B)
-        V, *_ = conjugate_gradients(lambda P: P - self._S @ P, B, project=self._project, **options)
-        self._project(V)
-        return self._inverse * V
-
-
 def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) -> Responses:
     """Solve a diffusion for a unit source at each of some rows; see `Solver`."""
     rows = np.asarray(rows, dtype=np.int64)
-    solver = Solver(W, method, alpha=alpha)
+    # With many rows each digit costs seconds; shares are shown with two.
+    solver = Solver(W, method, alpha=alpha, tol=1e-8 if W.shape[0] <= MANY_ROWS else 1e-5)
     return Responses(solver.solve(rows), rows, solver.component, method)

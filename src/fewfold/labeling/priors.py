@@ -98,35 +98,3 @@ def chance_of_equal_classes(codes, n_classes: int) -> float:
     equal = -m * np.log(n_classes)
     free = gammaln(n_classes) + gammaln(counts + 1).sum() - gammaln(m + n_classes)
     return float(1 / (1 + np.exp(np.clip(free - equal, -500, 500))))
-
-
-def factors_for_shares(proba, shares, *, n_rounds: int = 200) -> np.ndarray:
-    """Return one factor per class with which the mean probability of each class is its share.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n, k)
-    shares : ndarray of shape (k,)
-
-    Examples
-    --------
-    >>> proba = np.array([[0.9, 0.1], [0.8, 0.2]])
-    >>> changed = with_factors(proba, factors_for_shares(proba, [0.5, 0.5]))
-    >>> changed.mean(axis=0).round(3).tolist()
-    [0.5, 0.5]
-    """
-    shares = np.asarray(shares, dtype=float)
-    factors = np.ones(len(shares))
-    for _ in range(n_rounds):
-        mean = with_factors(proba, factors).mean(axis=0)
-        if np.abs(mean - shares).max() < 1e-6:
-            break
-        factors *= np.divide(shares, mean, out=np.zeros_like(mean), where=mean > 0)
-        factors /= factors.max()
-    return factors
-
-
-def with_factors(proba, factors) -> np.ndarray:
-    """Multiply the classes' probabilities by factors and normalize."""
-    scaled = np.asarray(proba) * factors
-    return scaled / np.maximum(scaled.sum(axis=1, keepdims=True), 1e-300)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from fewfold.labeling.priors import with_factors
+from fewfold.methods.diffusion.spreading import with_factors
 
 # The first weights count as much as a fifth of the labels, and as this many at most.
 FIRST_LABELS, MOST_PULL = 5.0, 0.2
@@ -25,6 +25,7 @@ _FLOOR = 1e-3  # a sure mistake costs log(1000 k), not everything
 _LEAST_LOG = 1e-4
 _RANGE = (-2.3, 1.6)  # of log exponents: from 0.1 to 5
 FEW_LABELS = 20
+_BLOCK_ROWS = 65_536
 
 
 def sharpen(proba, exponent: float) -> np.ndarray:
@@ -148,10 +149,12 @@ class Stack:
 
 
 def _combined(answers, weights, exponents):
-    total = 0.0
-    for proba, weight, exponent in zip(answers, weights, exponents):
-        if weight > 0:
-            total = total + weight * sharpen(proba, exponent)
+    counted = [place for place, weight in enumerate(weights) if weight > 0]
+    total = np.zeros(np.shape(answers[counted[0]]))
+    for start in range(0, len(total), _BLOCK_ROWS):  # what lies between would be large
+        part = slice(start, start + _BLOCK_ROWS)
+        for place in counted:
+            total[part] += weights[place] * sharpen(answers[place][part], exponents[place])
     return total
 
 

@@ -17,6 +17,7 @@ from fewfold.methods.members import (
     ROWS_GRAPH,
     DataShape,
     members_for,
+    too_many_rows,
 )
 from fewfold.pipeline import artifacts
 from fewfold.pipeline.layout import FEATURES, LABEL_COMMAND, LABELS, OWN_GRAPH, TABLE
@@ -30,14 +31,26 @@ def choose_members(intake: Intake, asked=None, *, quick: bool = False) -> list:
     """Return the candidates for a file; none for groups without labels."""
     if intake.task == "clustering":
         return []
-    shape = DataShape(
+    return members_for(_shape_of(intake), asked, quick=quick)
+
+
+def left_out(intake: Intake, *, quick: bool = False) -> str:
+    """Say which candidates the number of rows excludes; "" if none."""
+    names = too_many_rows(_shape_of(intake), quick=quick)
+    if not names:
+        return ""
+    return (f"Left out, as they take too long for {intake.X.shape[0]:,} rows: {', '.join(names)} "
+            "(--methods asks for them all the same).")  # fmt: skip
+
+
+def _shape_of(intake):
+    return DataShape(
         intake.task,
         intake.X.shape[0],
         len(intake.labeled),
         hasattr(intake.X, "tocsr"),
         intake.image_shape is not None,
     )
-    return members_for(shape, asked, quick=quick)
 
 
 def graph_settings(name: str, n_rows: int, image_shape) -> dict:

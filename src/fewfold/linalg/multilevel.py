@@ -135,7 +135,7 @@ def _coarser(S, smooth):
     return coarse, lengths[is_kept] / scale, group, shares
 
 
-def solve(S, smooth, B, *, tol: float, max_iter: int, project=None):
+def solve(S, smooth, B, *, tol: float, max_iter: int, project=None, ladder=None):
     """Solve ``(I - S) V = B`` for all columns.
 
     Parameters
@@ -148,6 +148,8 @@ def solve(S, smooth, B, *, tol: float, max_iter: int, project=None):
     max_iter : int
     project : callable, optional
         Removes null vectors of ``I - S`` from a block of all rows, in place.
+    ladder : Ladder, optional
+        Of ``S`` and ``smooth``, if it was made before.
 
     Returns
     -------
@@ -156,7 +158,7 @@ def solve(S, smooth, B, *, tol: float, max_iter: int, project=None):
     residual : float
         Of the worst column, computed in float64.
     """
-    ladder = Ladder(S, smooth)
+    ladder = Ladder(S, smooth) if ladder is None else ladder
     V, n_iterations, worst = np.zeros_like(B), 0, 0.0
     for start in range(0, B.shape[1], _COLUMNS):
         part = slice(start, min(start + _COLUMNS, B.shape[1]))

@@ -19,6 +19,7 @@ from fewfold.methods.estimators import (
 from fewfold.methods.parameters import count
 from fewfold.methods.state import Field, Setting, check_state
 
+_BLOCK_ROWS = 32_768
 _COLUMNS = Setting("n_features_in_", count())
 # Of every candidate; one that has seen labels of a single class has no other state.
 HEAD = (CLASSES, Field("present_", "int", ("p",), below="k"), _COLUMNS)
@@ -72,16 +73,22 @@ class CandidateClassifier(SemiSupervisedClassifier):
 
     def decide_rows(self, X, shared, rows) -> np.ndarray:
         """Return probabilities of training rows, (n_rows, n_classes)."""
-        return self._all_classes(len(rows), lambda: self._proba(X, shared, rows))
+        return self._all_classes(len(rows), lambda part: self._proba(X, shared, rows[part]))
 
     def _decide(self, X):
         check_is_fitted(self, "present_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._all_classes(len(X), lambda: self._proba(X, None, None))
+        return self._all_classes(len(X), lambda part: self._proba(X[part], None, None))
 
     def _all_classes(self, n, decide):
         proba = np.zeros((n, self.n_classes_))
-        proba[:, self.present_] = decide() if len(self.present_) > 1 else 1.0
+        if len(self.present_) == 1:
+            proba[:, self.present_] = 1.0
+            return proba
+        # In blocks: kernels between all rows and the labeled ones would not fit into memory.
+        for start in range(0, n, _BLOCK_ROWS):
+            part = slice(start, min(start + _BLOCK_ROWS, n))
+            proba[part, self.present_] = decide(part)
         return proba
 
     def _details(self) -> dict:

@@ -130,6 +130,20 @@ def members_for(shape: DataShape, asked=None, *, quick: bool = False) -> list[Me
     ]
 
 
+def too_many_rows(shape: DataShape, *, quick: bool = False) -> list[str]:
+    """Return the candidates that are left out because of the number of rows alone.
+
+    Examples
+    --------
+    >>> "low_density" in too_many_rows(DataShape("classification", 10**6, 500))
+    True
+    >>> too_many_rows(DataShape("classification", 300, 30))
+    []
+    """
+    few = {member.name for member in members_for(replace(shape, n_rows=2), quick=quick)}
+    return sorted(few - {member.name for member in members_for(shape, quick=quick)})
+
+
 def _suits(candidate, shape):
     if candidate.rows == "images" and not shape.has_images:
         return False

@@ -12,7 +12,7 @@ from collections import OrderedDict
 import numpy as np
 from scipy.special import softmax
 
-from fewfold.labeling.leave_out import Solver
+from fewfold.methods.diffusion.solver import Solver
 from fewfold.methods.diffusion.spreading import softmax_scale
 
 TOL = 1e-6

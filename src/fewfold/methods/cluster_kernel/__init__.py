@@ -3,20 +3,21 @@
 from fewfold.methods.base import Candidate, Method
 from fewfold.methods.parameters import Parameter, count, positive
 
-_LIMITS = {"max_rows": 50_000, "max_labels": 2000}
+_MOST_LABELS = 2000
 
 
 def _rbf(width, C):
     return Candidate(
         "Smooth boundaries between classes.", name=f"rbf_{width:g}_{C:g}", family="rbf",
-        settings={"n_clusters": 1, "width": width, "C": C}, **_LIMITS,
+        settings={"n_clusters": 1, "width": width, "C": C},
+        max_labels=_MOST_LABELS,
     )  # fmt: skip
 
 
 def _clusters(k):
     return Candidate(
         "Classes that are clusters, or a few of them.", name=f"clusters_{k}",
-        family="clusters", settings={"n_clusters": k}, **_LIMITS,
+        family="clusters", settings={"n_clusters": k}, max_rows=50_000, max_labels=_MOST_LABELS,
     )  # fmt: skip
 
 

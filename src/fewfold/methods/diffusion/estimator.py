@@ -11,15 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewfold.exceptions import InputError
 from fewfold.graph.build import GraphSettings
+from fewfold.methods.diffusion.folds import fold_scores
 from fewfold.methods.diffusion.spreading import (
     METHODS,
     class_priors,
-    match_priors,
-    normalize_class_mass,
+    factors_for_shares,
+    mass_factors,
     poisson_scores,
     propagation_scores,
     softmax_scale,
     spreading_scores,
+    with_factors,
 )
 from fewfold.methods.estimators import GRAPH_STATE, GraphClassifier
 from fewfold.methods.state import Field
@@ -67,7 +69,7 @@ def image_graph_settings(image_shape, **changes) -> GraphSettings:
 
 
 def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, priors=None,
-            sources="labels", tol=1e-5, max_iter=2000):  # fmt: skip
+            sources="classes", tol=1e-5, max_iter=2000):  # fmt: skip
     """Diffuse labels over a graph and turn the result into probabilities.
 
     Parameters
@@ -84,8 +86,8 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
     sources : {"labels", "classes"}
         Of Poisson learning: each label is a source of strength 1, or each class has one strength
         that its labels share. The same where all classes have equally many labels; where chance
-        gave one class more than another, "classes" errs far less.
-    tol, max_iter : see `fewfold.methods.diffusion.spreading.conjugate_gradients`
+        gave one class more than another, "labels" (as published) can lose a class altogether.
+    tol, max_iter : see `fewfold.methods.diffusion.solver.conjugate_gradients`
 
     Returns
     -------
@@ -104,24 +106,50 @@ def diffuse(W, labeled, targets, n_classes, *, method="poisson", alpha=0.995, pr
         scores = spreading_scores(W, labeled, targets, n_classes, alpha=alpha, **solver)
     else:
         scores = propagation_scores(W, labeled, targets, n_classes, **solver)
-    proba = np.full(scores.values.shape, 1 / n_classes)
-    known = scores.values[scores.is_reached]
+    options = {"method": method, "priors": priors, "sources": sources}
+    return to_probabilities(scores.values, scores.is_reached, targets, n_classes, **options), scores
+
+
+def to_probabilities(values, is_reached, targets, n_classes, *, method, priors, sources, some=None):
+    """Turn the scores of a diffusion into probabilities; arguments as of `diffuse`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_classes)
+    is_reached : bool ndarray of shape (n,)
+    some : int ndarray, optional
+        Rows by which the scale and the class shares are found; by default all.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Rows that no label reaches are uniform.
+    """
+    everywhere = is_reached.all()
+    known = values if everywhere else values[is_reached]
+    seen = slice(None)
+    if some is not None:
+        seen = some if everywhere else (np.cumsum(is_reached) - 1)[some[is_reached[some]]]
     shares = class_priors(priors, targets, n_classes)
     if method == "poisson":
         counts = np.bincount(targets, minlength=n_classes)
         if sources == "classes":
             known = known / np.maximum(counts, 1)  # the equation is linear in each class's sources
-        known = softmax(known * softmax_scale(known), axis=1)
+        known = softmax(known * softmax_scale(known[seen]), axis=1)
         # A class without label has a score of exactly zero: never the answer, nor a chance.
         known[:, counts == 0] = 0
         known /= known.sum(axis=1, keepdims=True)
-        known = known if priors is None else match_priors(known, shares)
+        if priors is not None:
+            known = with_factors(known, factors_for_shares(known[seen], shares))
     else:
-        known = normalize_class_mass(known, shares)
+        known = known * mass_factors(known[seen], shares)
         total = known.sum(axis=1, keepdims=True)
         known = np.where(total > 0, known / np.where(total > 0, total, 1), shares)
-    proba[scores.is_reached] = known
-    return proba, scores
+    if everywhere:
+        return known
+    proba = np.full(values.shape, 1 / n_classes)
+    proba[is_reached] = known
+    return proba
 
 
 def extend_labels(extension, proba, is_reached):
@@ -218,7 +246,7 @@ class DiffusionClassifier(GraphClassifier):
         graph_options=None,
         alpha=0.995,
         priors=None,
-        sources="labels",
+        sources="classes",
         tol=1e-5,
         max_iter=2000,
     ):
@@ -269,6 +297,62 @@ class DiffusionClassifier(GraphClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
         )
+        return self._keep(proba, scores)
+
+    def fit_folds(self, X, y, fold, *, graph=None) -> np.ndarray:
+        """Fit to all labels, and return what it says of each label without its fold.
+
+        Far cheaper than a fit for each fold where rows are many: see
+        `fewfold.methods.diffusion.folds`.
+
+        Parameters
+        ----------
+        X, y, graph : as for `fit`
+        fold : int array of shape (n_labeled,)
+            The fold of each labeled row, in the order of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_labeled, n_classes)
+            Class probabilities; where no label is left in a row's part of the graph, the shares
+            of the classes among the labels.
+        """
+        W, labels = self._read(X, y, graph)
+        rows, codes, k = labels.rows, labels.codes, labels.n_classes
+        found = self._solved(W, rows, codes, k, np.asarray(fold))
+        options = {"method": self.method, "priors": self.priors, "sources": self.sources}
+        place = np.searchsorted(found.rows, rows)
+        held_out = np.zeros((len(rows), k))
+        for held, (values, is_reached) in enumerate(found.without):
+            kept, out = codes[fold != held], np.flatnonzero(fold == held)
+            present, there = np.unique(kept), is_reached[place[out]]
+            counts = np.bincount(kept, minlength=k) / len(kept)
+            held_out[out] = counts
+            if len(present) > 1 and there.any():
+                proba = to_probabilities(
+                    values[:, present], is_reached, np.searchsorted(present, kept), len(present),
+                    **options,
+                )  # fmt: skip
+                held_out[np.ix_(out[there], present)] = proba[place[out[there]]]
+        whole = found.whole
+        proba = to_probabilities(
+            whole.values, whole.is_reached, codes, k, some=found.rows, **options
+        )
+        self._keep(proba.astype(np.float32), whole)
+        return held_out
+
+    def _solved(self, W, rows, codes, k, fold):
+        """Return the scores with and without each fold; once for settings that share them."""
+        options = {"method": self.method, "tol": self.tol, "max_iter": self.max_iter}
+        if self.method == "spreading":
+            options["alpha"] = self.alpha
+        key = (k, repr(options), rows.tobytes(), codes.tobytes(), fold.tobytes())
+        if not _last or _last[0] is not W or _last[1] != key:
+            _last[:] = []  # before the next: either may be large
+            _last[:] = [W, key, fold_scores(W, rows, codes, k, fold, **options)]
+        return _last[2]
+
+    def _keep(self, proba, scores):
         # scikit-learn expects at least one; a graph of labeled points only needs none.
         self.n_iter_, self.residual_ = max(1, scores.n_iterations), scores.residual
         if not scores.is_converged:
@@ -292,3 +376,6 @@ class DiffusionClassifier(GraphClassifier):
         # Each row is attached to its neighbors among the training rows, under the graph's metric.
         weights = self._extension(X, extension)
         return extend_labels(weights, self.label_distributions_, self.is_reached_)
+
+
+_last: list = []  # the scores solved last: candidates of one job differ by what follows them

@@ -9,15 +9,13 @@ from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.linalg.laplacian import components, degrees
+from fewfold.methods.diffusion.solver import Solver, by_component, scaled, solve_system
 
 METHODS = ("poisson", "spreading", "propagation")
 
 # Softmax of Poisson scores: this many units between the best and the second best class of a
 # typical point, so that it is trusted by about 99 to 1. Scores carry no scale of their own.
 _TYPICAL_MARGIN = 5.0
-
-# Beyond this many rows the ladder of coarser graphs is worth its making.
-_MANY_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -42,82 +40,6 @@ class Scores:
     n_iterations: int
     residual: float
     is_converged: bool
-
-
-def conjugate_gradients(apply, B, *, tol: float, max_iter: int, project=None):
-    """Solve ``apply(X) = B`` for all columns at once, ``apply`` symmetric, positive semidefinite.
-
-    Parameters
-    ----------
-    apply : callable
-        Takes and returns arrays of the shape of ``B``.
-    B : ndarray of shape (n, m)
-        In the range of the operator.
-    tol : float
-        Largest norm of the residual of a column relative to that of ``B``.
-    max_iter : int
-    project : callable, optional
-        Removes null vectors of the operator in place, against rounding errors.
-
-    Returns
-    -------
-    X : ndarray of shape (n, m)
-    n_iterations : int
-    residual : float
-        Of the worst column, from ``B - apply(X)`` itself and not from the recursion.
-    """
-    X = np.zeros_like(B)
-    goal = np.einsum("ij,ij->j", B, B)
-    active = goal > 0
-    R = B.copy()
-    P = R.copy()
-    squares = goal.copy()
-    step = np.empty_like(B)
-    n_iterations = 0
-    while n_iterations < max_iter and np.any(squares > tol**2 * goal):
-        AP = apply(P)
-        curvature = np.einsum("ij,ij->j", P, AP)
-        alpha = np.divide(squares, curvature, out=np.zeros_like(squares), where=curvature > 0)
-        X += np.multiply(P, alpha, out=step)
-        R -= np.multiply(AP, alpha, out=step)
-        if project is not None and n_iterations % 25 == 24:
-            project(R)
-        fresh = np.einsum("ij,ij->j", R, R)
-        P *= np.divide(fresh, squares, out=np.zeros_like(fresh), where=squares > 0)
-        P += R
-        squares = fresh
-        n_iterations += 1
-    left = B - apply(X)
-    if project is not None:
-        project(left)
-    found = np.sqrt(np.einsum("ij,ij->j", left, left)[active] / goal[active])
-    return X, n_iterations, float(found.max()) if len(found) else 0.0
-
-
-def _solve(S, smooth, right, *, tol, max_iter, project=None):
-    """Solve ``(I - S) V = right``; arguments as for `fewfold.linalg.multilevel.solve`."""
-    if len(right) > _MANY_ROWS:
-        from fewfold.linalg.multilevel import solve
-
-        return solve(S, smooth, right, tol=tol, max_iter=max_iter, project=project)
-    return conjugate_gradients(
-        lambda P: P - S @ P, right, tol=tol, max_iter=max_iter, project=project
-    )
-
-
-def _normalized(W):
-    """Return ``D^-1/2 W D^-1/2`` and ``D^-1/2`` (0 at isolated nodes)."""
-    d = degrees(W)
-    inverse = np.zeros(len(d))
-    np.divide(1.0, np.sqrt(d, where=d > 0, out=np.ones(len(d))), out=inverse, where=d > 0)
-    return _scaled(W, inverse), inverse
-
-
-def _scaled(W, scale):
-    """Scale rows and columns, entry by entry: several times faster than diagonal matrices."""
-    data = np.repeat(scale, np.diff(W.indptr)) * W.data
-    data *= scale[W.indices]
-    return sparse.csr_array((data, W.indices, W.indptr), shape=W.shape)
 
 
 def _one_hot(labeled, targets, n, n_classes):
@@ -183,49 +105,20 @@ def poisson_scores(
     [0, 0, 1, 1]
     """
     labeled, targets = check_labels(W, labeled, targets, n_classes)
-    W = sparse.csr_array(W, dtype=np.float64)
-    n = W.shape[0]
-    _, component = components(W)
+    solver = Solver(W, "poisson", tol=tol, max_iter=max_iter)
+    component, n = solver.component, solver.n_rows
     counts = np.bincount(component[labeled], minlength=component.max() + 1)
     Y = _one_hot(labeled, targets, n, n_classes)
-    means = _by_component(Y, component) / np.maximum(counts, 1)[:, None]
+    means = by_component(Y, component) / np.maximum(counts, 1)[:, None]
     right = Y  # in place: with many rows each copy counts
     right[labeled] = Y[labeled] - means[component[labeled]]
-    S, inverse = _normalized(W)
-    d = degrees(W)
-    null = np.sqrt(d)
-    volume = np.maximum(np.bincount(component, weights=d), 1e-300)
-
-    def project(R, order=slice(None)):
-        parts, along = component[order], null[order, None]
-        along = along * (_by_component(along * R, parts) / volume[:, None])[parts]
-        R -= along
-
-    right *= inverse[:, None]
-    project(right)
-    V, n_iterations, residual = _solve(S, null, right, tol=tol, max_iter=max_iter, project=project)
-    project(V)
-    V *= inverse[:, None]
-    values = V
+    values = solver.respond(right)
     # Of one class only: the sources vanish, and so does the equation.
     is_single = (counts > 0) & (means.max(axis=1) > 1 - 1e-12)
     inside = is_single[component]
     values[inside] = means[component[inside]] * max(np.abs(values).max(), 1.0)
-    return Scores(
-        values, counts[component] > 0, n_iterations, residual, residual <= max(2 * tol, 1e-13)
-    )
-
-
-def _by_component(values, component):
-    """Sum rows within each component."""
-    n_components = component.max() + 1
-    if n_components == 1:
-        return values.sum(axis=0, keepdims=True)
-    ones = sparse.csr_array(
-        (np.ones(len(component)), (component, np.arange(len(component)))),
-        shape=(n_components, len(component)),
-    )
-    return ones @ values
+    is_converged = solver.residual <= max(2 * tol, 1e-13)
+    return Scores(values, counts[component] > 0, solver.n_iterations, solver.residual, is_converged)
 
 
 def spreading_scores(
@@ -241,16 +134,12 @@ def spreading_scores(
     W, labeled, targets, n_classes, tol, max_iter : as for `poisson_scores`
     """
     labeled, targets = check_labels(W, labeled, targets, n_classes)
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha}: allowed are values between 0 and 1, both excluded.")
-    W = sparse.csr_array(W, dtype=np.float64)
-    S, _ = _normalized(W)
-    S.data *= alpha
-    Y = _one_hot(labeled, targets, W.shape[0], n_classes)
-    smooth = np.sqrt(degrees(W))
-    F, n_iterations, residual = _solve(S, smooth, (1 - alpha) * Y, tol=tol, max_iter=max_iter)
-    reached = _reached(W, labeled)
-    return Scores(np.maximum(F, 0), reached, n_iterations, residual, residual <= 2 * tol)
+    solver = Solver(W, "spreading", alpha=alpha, tol=tol, max_iter=max_iter)
+    F = solver.respond(_one_hot(labeled, targets, solver.n_rows, n_classes))
+    reached = np.isin(solver.component, solver.component[labeled])
+    return Scores(
+        np.maximum(F, 0), reached, solver.n_iterations, solver.residual, solver.residual <= 2 * tol
+    )
 
 
 def propagation_scores(
@@ -263,7 +152,8 @@ def propagation_scores(
     labeled, targets = check_labels(W, labeled, targets, n_classes)
     W = sparse.csr_array(W, dtype=np.float64)
     n = W.shape[0]
-    reached = _reached(W, labeled)
+    _, component = components(W)
+    reached = np.isin(component, component[labeled])
     is_free = reached.copy()
     is_free[labeled] = False
     free = np.flatnonzero(is_free)
@@ -272,17 +162,12 @@ def propagation_scores(
         return Scores(Y, reached, 0, 0.0, True)
     inverse = 1 / np.sqrt(degrees(W)[free])
     inner = sparse.csr_array(W[free][:, free])
-    S = _scaled(inner, inverse)
+    S = scaled(inner, inverse)
     right = inverse[:, None] * (W[free] @ Y)
-    V, n_iterations, residual = _solve(S, 1 / inverse, right, tol=tol, max_iter=max_iter)
+    V, n_iterations, residual = solve_system(S, 1 / inverse, right, tol=tol, max_iter=max_iter)
     values = Y
     values[free] = np.clip(inverse[:, None] * V, 0, 1)
     return Scores(values, reached, n_iterations, residual, residual <= 2 * tol)
-
-
-def _reached(W, labeled):
-    _, component = components(W)
-    return np.isin(component, component[labeled])
 
 
 def class_priors(priors, targets, n_classes: int) -> np.ndarray:
@@ -306,31 +191,55 @@ def class_priors(priors, targets, n_classes: int) -> np.ndarray:
     return values / values.sum()
 
 
-def normalize_class_mass(values: np.ndarray, priors: np.ndarray) -> np.ndarray:
-    """Scale each class so that its total is in proportion to its prior (Zhu et al. 2003).
+def mass_factors(values: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """Return the factor of each class that brings its total to its prior (Zhu et al. 2003).
 
     Examples
     --------
     >>> import numpy as np
-    >>> normalize_class_mass(np.array([[3.0, 1.0], [1.0, 0.0]]), np.array([0.5, 0.5])).sum(axis=0)
+    >>> values = np.array([[3.0, 1.0], [1.0, 0.0]])
+    >>> (values * mass_factors(values, np.array([0.5, 0.5]))).sum(axis=0)
     array([0.5, 0.5])
     """
     mass = values.sum(axis=0)
-    return values * np.divide(priors, mass, out=np.zeros_like(mass), where=mass > 0)
+    return np.divide(priors, mass, out=np.zeros_like(mass), where=mass > 0)
 
 
-def match_priors(proba: np.ndarray, priors: np.ndarray, *, n_rounds: int = 200) -> np.ndarray:
-    """Reweigh the classes until the mean probability of each is its prior, by fixed point."""
-    weights = np.ones(len(priors))
+def factors_for_shares(proba, shares, *, n_rounds: int = 200) -> np.ndarray:
+    """Return one factor per class with which the mean probability of each class is its share.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, k)
+    shares : ndarray of shape (k,)
+
+    Examples
+    --------
+    >>> proba = np.array([[0.9, 0.1], [0.8, 0.2]])
+    >>> changed = with_factors(proba, factors_for_shares(proba, [0.5, 0.5]))
+    >>> changed.mean(axis=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    shares = np.asarray(shares, dtype=float)
+    factors = np.ones(len(shares))
     for _ in range(n_rounds):
-        scaled = proba * weights
-        scaled /= np.maximum(scaled.sum(axis=1, keepdims=True), 1e-300)
-        mean = scaled.mean(axis=0)
-        if np.abs(mean - priors).max() < 1e-6:
+        mean = with_factors(proba, factors).mean(axis=0)
+        if np.abs(mean - shares).max() < 1e-6:
             break
-        weights *= np.divide(priors, mean, out=np.zeros_like(mean), where=mean > 0)
-        weights /= weights.max()
-    return scaled
+        factors *= np.divide(shares, mean, out=np.zeros_like(mean), where=mean > 0)
+        factors /= factors.max()
+    return factors
+
+
+def with_factors(proba, factors) -> np.ndarray:
+    """Multiply the classes' probabilities by factors and normalize."""
+    scaled = np.asarray(proba) * factors
+    return scaled / np.maximum(scaled.sum(axis=1, keepdims=True), 1e-300)
+
+
+def match_priors(proba: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """Reweigh the classes until the mean probability of each is its prior."""
+    return with_factors(proba, factors_for_shares(proba, priors))
 
 
 def softmax_scale(values: np.ndarray) -> float:

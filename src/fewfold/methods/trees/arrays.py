@@ -8,6 +8,8 @@ from fewfold.exceptions import InputError
 
 NODE_ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
 _CELLS = 2_000_000
+# From this many (row, tree) pairs on, compiled code saves more than it takes to load.
+_MANY_CELLS = 1_000_000
 
 
 def forest_nodes(trees) -> dict[str, np.ndarray]:
@@ -112,6 +114,11 @@ def sum_of_leaves(nodes: dict, X) -> np.ndarray:
     Costs ``n * n_trees * depth`` comparisons, in blocks of rows.
     """
     total = np.zeros((len(X), nodes["value"].shape[1]))
+    if len(X) * len(nodes["roots"]) >= _MANY_CELLS:
+        from fewfold.methods.trees._walk import add_leaves
+
+        add_leaves(np.ascontiguousarray(X), *(nodes[name] for name in NODE_ARRAYS), total)
+        return total
     step = max(1, _CELLS // len(nodes["roots"]))
     for start in range(0, len(X), step):
         block = X[start : start + step]
