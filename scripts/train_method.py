@@ -9,7 +9,7 @@ from fewfold.pipeline.artifacts import writing
 from fewfold.pipeline.cells import METHOD_PREFIX, confidence, metric_row, run_cells, write_metrics
 from fewfold.pipeline.chain_files import load_inputs
 from fewfold.pipeline.stage_files import read_splits
-from fewfold.pipeline.stages import Progress, stage_log
+from fewfold.pipeline.stages import Progress, import_scikit_learn, stage_log
 from fewfold.pipeline.training import fit_draw, pictures
 from fewfold.report.pictures import add_figures
 
@@ -66,6 +66,7 @@ def main(files, predictions, metrics, *, dataset, methods, first, last, figures=
 if "snakemake" in globals():
     sm = snakemake  # noqa: F821
     with stage_log(sm.log[0]):
+        import_scikit_learn()
         main(
             dict(sm.input.items()),
             sm.output.predictions,

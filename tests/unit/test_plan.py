@@ -200,3 +200,19 @@ def test_a_method_has_its_manifold_stage_without_naming_it():
 def test_the_default_run_has_at_most_45_jobs():
     made = Plan(yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8")))
     assert len(Jobs(made).walk()) + 1 <= 45  # with Snakemake's own
+
+
+def test_methods_of_one_batch_share_a_kernel():
+    changes = {
+        "run__methods": ["knn", "rbf_svm", "wide_svm", "same_svm"],
+        "kernels__wide": {"type": "rbf", "gamma": 0.001},
+        "methods__wide_svm": {"learner": "svm", "kernel": "wide"},
+        "methods__same_svm": {"learner": "svm", "kernel": "rbf", "C": 1.0},
+    }
+    made = plan(**changes)
+    names = {m: made.batch_of("tiny", m) for m in made.run["methods"]}
+    assert names == {"knn": "light", "rbf_svm": "light", "wide_svm": "wide_svm",
+                     "same_svm": "light"}  # fmt: skip
+    for method, kernel in (("light", "rbf"), ("wide_svm", "wide")):
+        job = SimpleNamespace(dataset="tiny", method=method, first=0, last=2)
+        assert f"kernels/{kernel}" in Jobs(made).inputs("train_method")(job)["kernel"]

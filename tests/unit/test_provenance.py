@@ -104,8 +104,8 @@ def test_a_module_that_is_not_there():
         provenance.code_digest("fewfold.nothing")
 
 
-def test_modules_used_and_leave_out():
-    used = provenance.modules_used("fewfold.graph.build")
+def test_modules_reached_and_leave_out():
+    used = provenance._reachable(["fewfold.graph.build"])
     assert "fewfold.graph.neighbors" in used and "fewfold.exceptions" in used
     assert "fewfold.pipeline.training" not in used
     full = provenance.code_digest("fewfold.graph.build")

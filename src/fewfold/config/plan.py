@@ -289,13 +289,17 @@ class Plan:
         """The methods whose fits are too short for a job each: see `Method.light`."""
         if "label" in self.config or self.n_rows(name) > LIGHT_ROWS or BATCH in self.run["methods"]:
             return []
-        found = [
-            method
-            for method in self.methods_for(name)
-            if methods()[self.config["methods"][method]["learner"]].light
-            and not self.graphs_of(method)
-            and not self.manifolds_of(method)
-        ]
+        found, kernels = [], set()
+        for method in self.methods_for(name):
+            entry = self.config["methods"][method]
+            record = methods()[entry["learner"]]
+            if not record.light or self.graphs_of(method) or self.manifolds_of(method):
+                continue
+            # A job reads one kernel: a method of another one is trained alone.
+            uses = {entry.get("kernel")} if record.needs.kernel != "no" else set()
+            if not kernels or uses <= kernels:
+                found.append(method)
+                kernels |= uses
         return found if len(found) > 1 else []
 
     @cached_property

@@ -41,8 +41,8 @@ def code_digest(*modules: str, leave_out: tuple = ()) -> str:
 
 def script_digest(script, *modules: str, leave_out: tuple = ()) -> str:
     """Return `code_digest` of the fewfold modules that a stage script imports, and of others."""
-    tree = ast.parse(Path(script).read_text(encoding="utf-8"), str(script))
-    return code_digest(*_modules_among(_names_imported(tree)), *modules, leave_out=leave_out)
+    facts = _facts_of(Path(script).read_text(encoding="utf-8"), str(script), PACKAGE)
+    return code_digest(*_modules_among(facts["imports"]), *modules, leave_out=leave_out)
 
 
 def templates_digest(*packages: str) -> str:
@@ -53,11 +53,6 @@ def templates_digest(*packages: str) -> str:
         for path in sorted(folder.iterdir()):
             hasher.update(f"{package}/{path.name}".encode() + b"\0" + path.read_bytes() + b"\0")
     return hasher.hexdigest()[:16]
-
-
-def modules_used(*modules: str) -> list[str]:
-    """Return the fewfold modules that `code_digest` covers, sorted."""
-    return sorted(_reachable(modules))
 
 
 def _reachable(modules, leave_out=()):
@@ -94,9 +89,12 @@ def _source(name):
 
 @cache
 def _facts(name):
-    """Digest and imports of a module: parsed once per source text, then remembered on disk."""
-    text, origin = _source(name)
-    root = name.split(".")[0]
+    """Digest and imports of a module."""
+    return _facts_of(*_source(name), name.split(".")[0])
+
+
+def _facts_of(text, origin, root):
+    """Digest and imports of a source text: parsed once, then remembered on disk."""
     key = hashlib.sha256(f"{root}\0{text}".encode()).hexdigest()
     remembered = _remembered()
     if key not in remembered:
@@ -122,7 +120,7 @@ def _imports(name):
     return _modules_among(_facts(name)["imports"])
 
 
-def _names_imported(tree, roots=(PACKAGE,)):
+def _names_imported(tree, roots):
     """What a module imports: pairs of a module and, for ``from``, the name taken from it."""
     found = set()
     for node in ast.walk(tree):

@@ -74,7 +74,7 @@ def add_rows(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _tsne(rows, seed):
-    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     from fewfold.linalg.preparation import principal_axes
 
@@ -82,16 +82,52 @@ def _tsne(rows, seed):
     if n < 8:
         dense = rows.toarray() if sparse.issparse(rows) else rows
         return np.column_stack([dense[:, 0], dense[:, 1]])
-    if d > 30:
-        count = min(30, n - 1)
-        mean, axes, _ = principal_axes(rows, count, random_state=seed)
-        rows = rows @ axes - mean @ axes
-    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    mean, axes, _ = principal_axes(rows, min(30, n - 1, d), random_state=seed)
+    rows = np.asarray(rows @ axes - mean @ axes, dtype=np.float32)
     if not np.ptp(rows, axis=0).any():
-        return np.zeros((n, 2))  # t-SNE crashes where all rows are equal
-    spread = float(rows.std()) or 1.0
-    perplexity = min(30.0, (n - 1) / 3)
-    model = TSNE(
-        perplexity=perplexity, init="pca", random_state=seed, max_iter=500, learning_rate="auto"
-    )
-    return model.fit_transform((rows / spread).astype(np.float32))
+        return np.zeros((n, 2))
+    start = rows[:, :2] / max(rows[:, 0].std(), 1e-30)
+    with threadpool_limits(1, "blas"):  # many small products
+        return _minimize(_joint_probabilities(rows / rows.std()), 1e-4 * start)
+
+
+def _joint_probabilities(rows, perplexity=30.0):
+    """The probabilities of t-SNE, (n, n): each row's own width, over its nearest rows."""
+    from fewfold.graph.neighbors import nearest_neighbors
+    from fewfold.methods.mbed.similarities import perplexity_weights
+
+    n = len(rows)
+    perplexity = min(perplexity, (n - 1) / 3)
+    found = nearest_neighbors(rows, min(n - 1, int(3 * perplexity + 1)))
+    P = np.zeros((n, n), dtype=np.float32)
+    P[np.arange(n)[:, None], found.indices] = perplexity_weights(found.distances, perplexity)[0]
+    P += P.T
+    return P / P.sum()
+
+
+def _minimize(P, Y, n_steps=300, n_early=100, exaggeration=12):
+    """Gradient descent on t-SNE's cost, all pairs at once.
+
+    Not scikit-learn's: at `LANDMARKS` rows all pairs take less time than its tree, reach a lower
+    cost, and its import alone would take longer than the whole map.
+    """
+    gains, step, rate = np.ones_like(Y), np.zeros_like(Y), max(len(Y) / (4 * exaggeration), 50)
+    similarity, pull = np.empty_like(P), np.empty_like(P)  # written again in each step
+    wanted = exaggeration * P
+    for number in range(n_steps):
+        if number == n_early:
+            wanted = P
+        squares = np.einsum("ij,ij->i", Y, Y)
+        np.matmul(-2 * Y, Y.T, out=similarity)
+        similarity += squares + 1
+        similarity += squares[:, None]
+        np.reciprocal(similarity, out=similarity)
+        np.fill_diagonal(similarity, 0)
+        np.multiply(similarity, -1 / similarity.sum(), out=pull)
+        pull += wanted
+        pull *= similarity
+        gradient = 4 * (pull.sum(axis=1, keepdims=True) * Y - pull @ Y)
+        gains = np.where(step * gradient > 0, gains * 0.8, gains + 0.2).clip(0.01)
+        step = (0.5 if number < n_early else 0.8) * step - rate * gains * gradient
+        Y = Y + step
+    return Y

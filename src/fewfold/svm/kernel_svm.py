@@ -182,13 +182,16 @@ def _svc(C, class_weight=None):
 
 def _all_pairs(K, classes, codes, pairs, C):
     """Train all pairs in one call of libsvm, which is faster than a call for each."""
-    model = _svc(C).fit(K, codes)
+    from sklearn import config_context
+
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        model = _svc(C).fit(K, codes)
     coefficients = np.zeros((len(model.support_), len(pairs)))
     own = codes[model.support_]
-    for number, (a, b) in enumerate(pairs):
+    for a in range(len(classes)):
         # libsvm keeps, for a support vector of class a, its coefficients against all others.
-        coefficients[own == a, number] = model.dual_coef_[b - 1, own == a]
-        coefficients[own == b, number] = model.dual_coef_[a, own == b]
+        rows, numbers = np.flatnonzero(own == a), np.flatnonzero((pairs == a).any(axis=1))
+        coefficients[np.ix_(rows, numbers)] = model.dual_coef_[:, rows].T
     # scikit-learn turns the sign for two classes: there positive is the second.
     sign = -1.0 if len(classes) == 2 else 1.0
     return KernelSVM(classes, model.support_, sign * coefficients, sign * model.intercept_, pairs)

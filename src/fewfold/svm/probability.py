@@ -63,21 +63,11 @@ def as_columns(decisions) -> np.ndarray:
     return np.column_stack([-decisions, decisions]) if decisions.ndim == 1 else decisions
 
 
-def _votes(decisions, pairs, n_classes):
-    """Return the votes, and the sums of decisions, for each class."""
-    votes, sums = np.zeros((len(decisions), n_classes)), np.zeros((len(decisions), n_classes))
-    for number, (a, b) in enumerate(pairs):
-        f = decisions[:, number]
-        votes[:, a] += f > 0
-        votes[:, b] += f <= 0
-        sums[:, a] += f
-        sums[:, b] -= f
-    return votes, sums
-
-
 def pair_votes(decisions, pairs) -> np.ndarray:
     """Return the number of pairs that each class wins, shape (n, n_classes)."""
-    return _votes(decisions, pairs, int(np.max(pairs)) + 1)[0]
+    first, second = (np.equal.outer(pairs[:, k], np.arange(np.max(pairs) + 1)) for k in (0, 1))
+    wins = np.where(decisions > 0, 1.0, 0.0)
+    return wins @ first + (1 - wins) @ second
 
 
 def pair_scores(decisions, pairs) -> np.ndarray:
@@ -98,7 +88,11 @@ def pair_scores(decisions, pairs) -> np.ndarray:
     """
     if len(pairs) == 1:
         return np.column_stack([decisions[:, 0], -decisions[:, 0]])
-    votes, sums = _votes(decisions, pairs, int(np.max(pairs)) + 1)
+    votes = pair_votes(decisions, pairs)
+    sums = np.zeros_like(votes)
+    for number, (a, b) in enumerate(pairs):
+        sums[:, a] += decisions[:, number]
+        sums[:, b] -= decisions[:, number]
     return votes + sums / (3 * (np.abs(sums) + 1))
 
 
