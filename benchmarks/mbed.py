@@ -4,11 +4,13 @@
                                                  [--variant published] [--splits 10] [--steps 500]
     python benchmarks/mbed.py clusters [g50c] [text]       pair errors without labels
     python benchmarks/mbed.py heldout                      labels of held-out points, g50c
-    python benchmarks/mbed.py large [20000] [--graph]      MNIST, 1000 labels: time, memory, 1-NN
+    python benchmarks/mbed.py large [20000] [--graph] [--labels 1000]   MNIST: time, memory, 1-NN
     python benchmarks/mbed.py starts [digits] [semeion]    restarts, starts, preconditioning
+    python benchmarks/mbed.py budgets [digits] [semeion]   do more labels help
+    python benchmarks/mbed.py choose [moons] [wine] ...    global or diffused, by which criterion
 
 The gradient's speed and precision are in mbed_speed.py. Settings are the estimator's defaults,
-chosen on scikit-learn's digits and on Semeion, not here.
+chosen on scikit-learn's sets, generated ones and Semeion (`starts`, `choose`), not on the others.
 """
 
 from __future__ import annotations
@@ -62,13 +64,15 @@ def hide(y, labeled):
 def errors(names, variant, n_splits, n_steps):
     for name in names or ["g50c", "g10n", "text", "uspst", "coil20"]:
         data = load(name)
-        found, chosen, start = [], [], time.perf_counter()
+        found, chosen, walks, start = [], [], [], time.perf_counter()
         for seed, labeled in enumerate(splits_of(data)[:n_splits]):
             seen, hidden = hide(data.y, labeled)
             model = MbedClassifier(variant=variant, n_steps=n_steps, random_state=seed)
             model.fit(data.X, seen)
             found.append(100 * np.mean(model.transduction_[hidden] != data.y[hidden]))
             chosen.append(model.similarity_)
+            if model.start_distributions_ is not None:
+                walks.append(start_error(model, data.y, hidden))
         seconds = (time.perf_counter() - start) / len(found)
         spread = np.std(found, ddof=min(1, len(found) - 1))
         say(
@@ -76,6 +80,101 @@ def errors(names, variant, n_splits, n_steps):
             f"{len(found)} splits {np.round(found, 1).tolist()}, {seconds:.1f} s a run, "
             f"neighborhoods {sorted(set(chosen))}"
         )
+        if walks:
+            say(f"  label walk alone {np.mean(walks):.2f} %")
+
+
+def start_error(model, y, hidden):
+    """Error in % of the walk that the annealing started from."""
+    walk = model.classes_[model.start_distributions_.argmax(axis=1)]
+    return 100 * np.mean(walk[hidden] != y[hidden])
+
+
+def budgets(names, n_steps, n_draws):
+    """Errors on the rows that no budget labels, for growing numbers of labels per class."""
+    sizes = (2, 5, 10, 30)
+    for name in names or ["digits", "semeion"]:
+        data = load(name)
+        classes = [np.flatnonzero(data.y == k) for k in np.unique(data.y)]
+        found, walks = np.zeros((2, n_draws, len(sizes)))
+        for draw in range(n_draws):
+            rng = np.random.default_rng(draw)
+            order = [rng.permutation(rows) for rows in classes]
+            hidden = np.concatenate([rows[sizes[-1] :] for rows in order])
+            for place, size in enumerate(sizes):
+                seen, _ = hide(data.y, np.concatenate([rows[:size] for rows in order]))
+                model = MbedClassifier(n_steps=n_steps, random_state=draw).fit(data.X, seen)
+                found[draw, place] = 100 * np.mean(model.transduction_[hidden] != data.y[hidden])
+                walks[draw, place] = start_error(model, data.y, hidden)
+        found, walks = (values.mean(axis=0).round(1).tolist() for values in (found, walks))
+        say(f"{name}, {sizes} labels per class, {n_draws} draws, {n_steps} steps: error {found} %")
+        say(f"  label walk {walks} %")
+
+
+# ---------------------------------------------------------------- which neighborhoods
+
+
+def generated(name, seed):
+    """Small data that no table of the papers uses, as (X, y)."""
+    from sklearn import datasets
+
+    rng = np.random.default_rng(seed)
+    if name.startswith("moons"):
+        return datasets.make_moons(400, noise=int(name[5:] or 10) / 100, random_state=seed)
+    if name == "circles":
+        return datasets.make_circles(400, noise=0.08, factor=0.4, random_state=seed)
+    if name == "blobs":
+        return datasets.make_blobs(400, 8, centers=5, cluster_std=2.5, random_state=seed)
+    codes = np.repeat([0, 1], 200)
+    if name == "spiral":
+        t = np.sqrt(rng.uniform(0.05, 1, 400)) * 3 * np.pi
+        turns = t + np.pi * codes
+        X = np.stack([t * np.cos(turns), t * np.sin(turns)], axis=1) / 10
+        return X + rng.normal(0, 0.03, X.shape), codes
+    if name.startswith("gauss"):
+        d = int(name[5:])
+        apart = {10: 1.3, 30: 1.65, 100: 2.0}[d]
+        return rng.normal(size=(400, d)) + np.outer(
+            2 * codes - 1, np.full(d, apart / d**0.5)
+        ), codes
+    read = {"iris": datasets.load_iris, "wine": datasets.load_wine}
+    read |= {"cancer": datasets.load_breast_cancer, "digits": datasets.load_digits}
+    X, y = read[name](return_X_y=True)
+    rows = rng.permutation(len(X))[:600]
+    spread = X.std(axis=0)
+    X = X / 16 if name == "digits" else (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    return X[rows], y[rows]
+
+
+CHOOSE = (
+    "moons6 moons10 moons15 circles spiral gauss10 gauss30 gauss100 blobs iris wine digits cancer"
+)
+
+
+def choose(names, n_draws):
+    """Errors with either neighborhoods, and with those that each criterion takes."""
+    total = []
+    for name in names or CHOOSE.split():
+        rows = []
+        for per_class in (2, 5, 15):
+            for seed in range(50, 50 + n_draws):
+                X, y = generated(name, seed)
+                rng = np.random.default_rng(seed)
+                groups = [np.flatnonzero(y == k) for k in np.unique(y)]
+                labeled = [rng.choice(g, per_class, replace=False) for g in groups]
+                seen, hidden = hide(y, np.concatenate(labeled))
+                both = []
+                for similarity in ("global", "diffused", "auto"):
+                    model = MbedClassifier(similarity=similarity, n_steps=150, random_state=seed)
+                    model.fit(X, seen)
+                    wrong = 100 * np.mean(model.transduction_[hidden] != y[hidden])
+                    both.append((wrong, model.path_.kept.criterion))
+                (a, J_a), (b, J_b), (auto, _) = both
+                rows.append((a, b, a if J_a > J_b else b, auto, min(a, b)))
+        total.append(np.mean(rows, axis=0))
+        say(f"{name:9s}" + "".join(f"{v:9.2f}" for v in total[-1]))
+    say("mean     " + "".join(f"{v:9.2f}" for v in np.mean(total, axis=0)))
+    say("columns: global, diffused, larger J, auto, better of both in hindsight")
 
 
 def pair_error(a, b):
@@ -124,14 +223,14 @@ def heldout():
 # ---------------------------------------------------------------- large n
 
 
-def large(sizes, n_steps, on_graph):
+def large(sizes, n_steps, on_graph, n_labels):
     data = load("mnist")
     for size in [int(s) for s in sizes] or [20_000]:
         rng = np.random.default_rng(0)
         rows = rng.choice(60_000, size, replace=False)
         X, y = np.asarray(data.X[rows], np.float32), data.y[rows]
         labeled = np.concatenate(
-            [rng.choice(np.flatnonzero(y == k), 100, replace=False) for k in range(10)]
+            [rng.choice(np.flatnonzero(y == k), n_labels // 10, replace=False) for k in range(10)]
         )
         seen, hidden = hide(y, labeled)
         wall, cpu = time.perf_counter(), time.process_time()
@@ -145,12 +244,13 @@ def large(sizes, n_steps, on_graph):
         steps = [(s.Y @ model.directions_.T).argmax(axis=1) for s in model.path_.steps]
         steps = [round(100 * float(np.mean(codes[hidden] != y[hidden])), 2) for codes in steps]
         say(
-            f"MNIST {size} rows, 1000 labels{', invariant graph' * on_graph}: error "
+            f"MNIST {size} rows, {n_labels} labels{', invariant graph' * on_graph}: error "
             f"{100 * np.mean(model.transduction_[hidden] != y[hidden]):.2f} %, 1-NN "
             f"{100 * np.mean(nearest.predict(X[hidden]) != y[hidden]):.2f} %; {wall:.0f} s wall, "
             f"{cpu:.0f} s CPU, peak {peak:.2f} GiB, {model.path_.n_gradients} gradients"
         )
-        say(f"  error by annealing step {steps}, kept {model.path_.best}")
+        say(f"  error by annealing step {steps}, kept {model.path_.best}, label walk "
+            f"{start_error(model, y, hidden):.2f}")  # fmt: skip
         if not on_graph:
             place_fresh(model, nearest, data)
 
@@ -221,7 +321,7 @@ def one_draw(P, y, K, labeled, n_steps):
 
         def run(seed=0, **options):
             path = anneal(sne, problem, np.random.default_rng(seed), n_total=n_steps, **options)
-            kept = path.steps[path.best]
+            kept = path.kept
             codes = (kept.Y @ problem.directions.T).argmax(axis=1)
             error = 100 * np.mean(codes[hidden] != y[hidden])
             return path.steps[-1].cost, kept.criterion, error
@@ -246,13 +346,16 @@ def main():
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--graph", action="store_true")
+    parser.add_argument("--labels", type=int, default=1000)
     args = parser.parse_args()
     {
         "errors": lambda: errors(args.names, args.variant, args.splits, args.steps),
         "clusters": lambda: clusters(args.names, args.steps),
         "heldout": heldout,
-        "large": lambda: large(args.names, args.steps, args.graph),
+        "large": lambda: large(args.names, args.steps, args.graph, args.labels),
         "starts": lambda: starts(args.names, args.steps, args.splits),
+        "budgets": lambda: budgets(args.names, args.steps, args.splits),
+        "choose": lambda: choose(args.names, args.splits),
     }[args.part]()
 
 

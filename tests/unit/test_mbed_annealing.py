@@ -22,12 +22,12 @@ def test_lambda_goes_from_twenty_radii_to_a_fifth_in_equal_ratios():
 
 
 @pytest.mark.parametrize("K", [2, 3, 10])
-def test_confidence_is_the_membership_at_one_radius(K):
+def test_confidence_is_the_membership_at_a_distance(K):
     W = simplex_directions(K, K)
-    radius, lam = 0.8, 0.5
-    m = np.exp(log_memberships(radius * W[:1], W, lam))
-    assert confidence(lam, radius, K) == pytest.approx(m[0, 0])
-    softened = soften(np.eye(K), confidence(lam, radius, K))
+    distance, lam = 0.8, 0.5
+    m = np.exp(log_memberships(distance * W[:1], W, lam))
+    assert confidence(lam, distance, K) == pytest.approx(m[0, 0])
+    softened = soften(np.eye(K), confidence(lam, distance, K))
     np.testing.assert_allclose(softened[0], m[0])
     np.testing.assert_allclose(softened.sum(axis=1), 1)
 
@@ -96,6 +96,18 @@ def _blobs(n=80, seed=0):
     rng = np.random.default_rng(seed)
     codes = np.repeat([0, 1], n // 2)
     return rng.normal(size=(n, 4)) + 5 * codes[:, None], codes
+
+
+def _step(criterion, share_fitted):
+    return annealing.Step(np.zeros((1, 1)), 1.0, 0.5, 0.0, criterion, 1, share_fitted)
+
+
+def test_steps_that_miss_labels_do_not_count_in_our_variant():
+    steps = [_step(9, 0.8), _step(5, 1.0), _step(6, 1.0), _step(8, 0.9)]
+    assert annealing.kept_step(steps, only_fitted=False) == 0
+    assert annealing.kept_step(steps, only_fitted=True) == 2
+    # A label that no step fits (an outlier) does not empty the choice.
+    assert annealing.kept_step([_step(9, 0.7), _step(1, 0.9)], only_fitted=True) == 1
 
 
 def test_annealing_of_exact_and_plain_gradient_agree():

@@ -5,7 +5,7 @@ from fewfold.methods.parameters import Parameter, count, integer, null, number, 
 
 # What the neighborhoods depend on.
 NEIGHBORHOOD_PARAMETERS = (
-    Parameter("variant", one_of("default", "published"), "ours, or Algorithm 1 as printed"),
+    Parameter("variant", one_of("default", "published"), "ours, or Algorithm 1 of the paper"),
     Parameter(
         "similarity",
         one_of("auto", "global", "local", "diffused", "sparse"),
@@ -38,6 +38,7 @@ RECORDS = (
             ),
             Parameter("n_dims", count() | null(), "dimensions of the embedding"),
             Parameter("boundary_weight", positive(), "factor of the Jensen-Shannon term", 1.0),
+            Parameter("label_distance", positive(), "radii of a sure label, 2 or 1", 2.0),
             Parameter("n_annealing", integer(2), "annealing steps", 20),
             Parameter("n_steps", integer(12), "gradient steps in all", 500),
             Parameter("n_init", count(), "runs, of which the best is kept", 1),

@@ -58,6 +58,8 @@ class Step:
     criterion : float
         The Hotelling-Lawley trace J.
     n_gradients : int
+    share_fitted : float
+        Share of the labeled points that lie on the side of their label; 1 without labels.
     """
 
     Y: np.ndarray
@@ -66,15 +68,21 @@ class Step:
     cost: float
     criterion: float
     n_gradients: int
+    share_fitted: float = 1.0
 
 
 @dataclass
 class Path:
-    """All steps of a run; ``best`` is the one with the largest criterion."""
+    """All steps of a run; ``best`` is the one kept (`kept_step`)."""
 
     radius: float
     steps: list[Step]
     best: int
+
+    @property
+    def kept(self) -> Step:
+        """The step kept."""
+        return self.steps[self.best]
 
     @property
     def n_gradients(self) -> int:
@@ -87,10 +95,10 @@ def lambda_schedule(radius: float, n_steps: int) -> np.ndarray:
     return 2 * radius * 10 / 100 ** np.linspace(0, 1, n_steps)
 
 
-def confidence(lam: float, radius: float, n_classes: int) -> float:
-    """Membership of a point at distance ``radius`` along its class's direction (Eq. 21)."""
+def confidence(lam: float, distance: float, n_classes: int) -> float:
+    """Membership of a point at ``distance`` along its class's direction (Eq. 21)."""
     K = n_classes
-    return float(1 / (1 + (K - 1) * np.exp(-radius / lam * K / (K - 1)))) if K > 1 else 1.0
+    return float(1 / (1 + (K - 1) * np.exp(-distance / lam * K / (K - 1)))) if K > 1 else 1.0
 
 
 def soften(targets: np.ndarray, tau: float) -> np.ndarray:
@@ -132,6 +140,24 @@ def hotelling_lawley(Y: np.ndarray, classes: np.ndarray) -> float:
     return float(np.trace(np.linalg.solve(within + ridge * np.eye(len(within)), between)))
 
 
+def kept_step(steps: list[Step], only_fitted: bool) -> int:
+    """Return the step of the largest criterion J (line 12).
+
+    Parameters
+    ----------
+    steps : list of Step
+    only_fitted : bool
+        Whether only the steps count that fit as many labeled points as any step does. The first
+        steps are short and not converged: they can have the largest J with a tenth of the labeled
+        points on wrong sides.
+    """
+    most = max(step.share_fitted for step in steps) if only_fitted else 0
+    return max(
+        (number for number, step in enumerate(steps) if step.share_fitted >= most),
+        key=lambda number: steps[number].criterion,
+    )
+
+
 def anneal(
     sne: Callable,
     problem: Problem,
@@ -141,6 +167,8 @@ def anneal(
     n_first: int = 10,
     n_total: int = 500,
     start: np.ndarray | None = None,
+    label_distance: float = 2.0,
+    only_fitted: bool = False,
     precondition: Callable | None = None,
 ) -> Path:
     """Run Algorithm 1.
@@ -157,6 +185,11 @@ def anneal(
         Conjugate-gradient steps for the radius, and in all.
     start : ndarray of shape (n, d), optional
         Start instead of small random positions; only its shape counts, it is scaled down.
+    label_distance : float
+        Distance from the origin, in radii, that the confidence in a label stands for: 2 by
+        Section 6 of the paper, 1 by its Eq. 21 and line 8.
+    only_fitted : bool
+        See `kept_step`.
     precondition : callable, optional
         See `conjugate_gradients`.
 
@@ -182,7 +215,7 @@ def anneal(
     for lam, count in zip(lams, budget):
         if resample:
             resample()
-        tau = confidence(lam, radius, problem.n_classes)
+        tau = confidence(lam, label_distance * radius, problem.n_classes)
         targets = soften(problem.targets, tau)
 
         def cost(Y, lam=lam, targets=targets):
@@ -195,9 +228,12 @@ def anneal(
         found = conjugate_gradients(cost, Y, int(count), first_step=step, **options)
         Y, step = found.Y, found.step
         classes = log_memberships(Y, problem.directions, lam).argmax(axis=1)
+        given = problem.targets.argmax(axis=1)
+        fitted = float(np.mean(classes[problem.labeled] == given)) if len(given) else 1.0
         # A labeled point counts for its label: an embedding with classes swapped scores low.
-        classes[problem.labeled] = problem.targets.argmax(axis=1)
+        classes[problem.labeled] = given
         J = hotelling_lawley(Y, classes)
-        steps.append(Step(Y.astype(np.float32), float(lam), tau, found.value, J, found.n_gradients))
-    best = int(np.argmax([step.criterion for step in steps]))
-    return Path(radius, steps, best)
+        steps.append(
+            Step(Y.astype(np.float32), float(lam), tau, found.value, J, found.n_gradients, fitted)
+        )
+    return Path(radius, steps, kept_step(steps, only_fitted))

@@ -24,13 +24,14 @@ from fewfold.methods.mbed.cost import log_memberships
 from fewfold.methods.mbed.gradient import DenseSNE, workers
 from fewfold.methods.mbed.neighborhoods import SparseNeighborhoods
 from fewfold.methods.mbed.options import check_prior, check_sizes, option
-from fewfold.methods.mbed.placement import Placement, normalizers, place
+from fewfold.methods.mbed.placement import Placement, near_starts, normalizers, place
 from fewfold.methods.mbed.rule_state import RULE_STATE, rule_from_state, rule_state
 from fewfold.methods.mbed.sampled import SampledSNE
-from fewfold.methods.mbed.selection import candidates, fit_neighborhoods
+from fewfold.methods.mbed.selection import better_embedding, candidates, fit_neighborhoods
 from fewfold.methods.mbed.similarities import dissimilarities
 from fewfold.methods.mbed.stage import neighborhoods_from_arrays
 from fewfold.methods.mbed.starts import (
+    label_walk,
     spectral_coordinates,
     start_from_labels,
     turn_to_clusters,
@@ -50,12 +51,14 @@ class MbedClassifier(SemiSupervisedClassifier):
     n_classes : int, optional
         Number of classes. By default the classes seen in ``y``; needed to cluster without labels.
     variant : {"default", "published"}
-        "published" is Algorithm 1 as printed: one length scale and a random start. "default"
-        starts from random walks of the labels, and chooses the neighborhoods.
+        "published" is Algorithm 1 of the paper (see Notes for what it leaves open). "default" is
+        fewfold's: it starts from random walks of the labels, chooses the neighborhoods, keeps
+        only steps that fit the labeled points, and keeps given labels.
     similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
         Overrides the variant's neighborhoods. "auto" takes global or diffused ones, whichever
-        label the labeled points better when each is left out; where they tie, both are embedded
-        and the larger criterion J is kept. Beyond ``max_exact`` rows "sparse" is used.
+        label the labeled points better when each is left out; where neither is clearly better,
+        both are embedded and each labeled point is placed again without its label. Without
+        labels diffused ones are taken, beyond ``max_exact`` rows "sparse" ones.
     start : {"random", "spectral", "labels"}, optional
         Overrides the variant's start. "labels" places points by random walks from the labeled
         ones; "spectral" turns spectral coordinates towards them (or, without labels, towards
@@ -75,6 +78,9 @@ class MbedClassifier(SemiSupervisedClassifier):
         Known class shares; without it classes are balanced by entropy.
     boundary_weight : float
         Factor of the Jensen-Shannon term.
+    label_distance : float
+        Distance from the origin, in radii of the plain embedding, that the confidence in a label
+        stands for: 2 by Section 6 of the paper, 1 by its Eq. 21.
     n_annealing, n_steps : int
         Annealing steps, and conjugate-gradient steps in all.
     n_init : int
@@ -91,10 +97,14 @@ class MbedClassifier(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     embedding_ : ndarray of shape (n, n_dims)
-        The step with the largest criterion J.
+        The step kept: of the steps that count, the one with the largest criterion J.
     transduction_ : ndarray of shape (n,)
-        Labels of the training rows.
+        Labels of the training rows; rows with a given label keep it, except with
+        ``variant="published"``, where the embedding decides.
     label_distributions_ : ndarray of shape (n, n_classes)
+    start_distributions_ : ndarray of shape (n, n_classes) or None
+        Class shares of the random walks that ``start="labels"`` starts from: what the labels and
+        neighborhoods say before anything is embedded.
     path_ : fewfold.methods.mbed.annealing.Path
         All annealing steps, with cost and criterion.
     directions_ : ndarray of shape (n_classes, n_dims)
@@ -107,6 +117,13 @@ class MbedClassifier(SemiSupervisedClassifier):
     -----
     O(n^2 d) per gradient up to ``max_exact`` rows, O(n (n_samples + n_neighbors) d) beyond.
     Probabilities depend on the heuristic ``lambda_`` and are not calibrated.
+
+    What the paper leaves open or prints in two ways, and what ``variant="published"`` takes:
+    confidence of a label by a point at distance 2 r (Section 6; Eq. 21 and line 8 print r:
+    ``label_distance=1``); p_ij proportional to exp(-d^2 / sigma^2); Gaussians of lines 2 and 5 of
+    *variance* 0.1 and 0.001 r; p = 20 in line 7; in line 9 the other classes share 1 - tau; J
+    counts a labeled point for its label and the others for the side they are on; covariances
+    of J are sums over points; conjugate gradients with a line search of our own.
 
     Examples
     --------
@@ -146,6 +163,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     walk: float = 0.97
     prior: tuple | None = None
     boundary_weight: float = 1.0
+    label_distance: float = 2.0
     n_annealing: int = 20
     n_steps: int = 500
     n_init: int = 1
@@ -199,11 +217,20 @@ class MbedClassifier(SemiSupervisedClassifier):
             found = self._neighborhoods(X, manifold)
             for name, rule, P in candidates(found, K, labeled, targets):
                 sne = self._sne(P, pool, rng)
-                for child in rng.spawn(self.n_init):
-                    runs.append((self._run(sne, P, problem, child), rule, name))
-            self.path_, self.neighborhoods_, self.similarity_ = max(runs, key=_criterion)
-            self.normalizers_ = normalizers(self.path_.steps[self.path_.best].Y)
+                paths = [self._run(sne, P, problem, child) for child in rng.spawn(self.n_init)]
+                runs.append((name, rule, P, max(paths, key=self._score)))
+            best = better_embedding(runs, problem, pool)
+            self.similarity_, self.neighborhoods_, P, self.path_ = runs[best]
+            self.normalizers_ = normalizers(self.path_.kept.Y)
+        self.start_distributions_ = None
+        if len(labeled) and option(self.variant, "start", self.start) == "labels":
+            self.start_distributions_ = label_walk(P, labeled, targets, self.walk)
         return self._keep(problem)
+
+    def _score(self, path: Path) -> tuple:
+        """Return what restarts are compared by: labeled points fitted, if they count, and J."""
+        counts = option(self.variant, "only_fitted")
+        return counts and path.kept.share_fitted, path.kept.criterion
 
     def _neighborhoods(self, X, manifold):
         if manifold is not None:
@@ -240,12 +267,18 @@ class MbedClassifier(SemiSupervisedClassifier):
             else:
                 start = turn_to_clusters(V, problem.directions, rng)
         return anneal(
-            sne, problem, rng, n_steps=self.n_annealing, n_total=self.n_steps, start=start
+            sne,
+            problem,
+            rng,
+            n_steps=self.n_annealing,
+            n_total=self.n_steps,
+            start=start,
+            label_distance=self.label_distance,
+            only_fitted=option(self.variant, "only_fitted"),
         )
 
     def _keep(self, problem):
-        path = self.path_
-        step = path.steps[path.best]
+        path, step = self.path_, self.path_.kept
         self.embedding_, self.lambda_, self.directions_ = step.Y, step.lam, problem.directions
         proba = np.exp(log_memberships(step.Y.astype(np.float64), problem.directions, step.lam))
         details = {
@@ -256,8 +289,17 @@ class MbedClassifier(SemiSupervisedClassifier):
             "lambda": [step.lam for step in path.steps],
             "cost": [step.cost for step in path.steps],
             "criterion": [step.criterion for step in path.steps],
+            "share_fitted": [step.share_fitted for step in path.steps],
         }
-        return self._finish(None, proba, details=details)
+        if self.start_distributions_ is not None:
+            same = self.start_distributions_.argmax(axis=1) == proba.argmax(axis=1)
+            details["same_as_start"] = float(same.mean())
+        self._finish(None, proba, details=details)
+        if option(self.variant, "keep_labels"):
+            is_sure = problem.targets.max(axis=1, initial=0) == 1
+            given = self.classes_[problem.targets.argmax(axis=1)]
+            self.transduction_[problem.labeled[is_sure]] = given[is_sure]
+        return self
 
     def _sne(self, P, pool, rng):
         if isinstance(P, np.ndarray):
@@ -292,11 +334,8 @@ class MbedClassifier(SemiSupervisedClassifier):
             self.lambda_,
             float(self.boundary_weight),
         )
-        total = np.asarray(S.sum(axis=1)).ravel()[:, None]
-        mean = np.asarray(S @ self.embedding_.astype(np.float64)) / total
-        nearest = self.embedding_[np.asarray(S.argmax(axis=1)).ravel()].astype(np.float64)
         with workers(self.n_jobs) as pool:
-            return place(step, S, [mean, nearest], pool)
+            return place(step, S, near_starts(S, self.embedding_), pool)
 
     def _decide(self, X, extension=None):
         return np.exp(log_memberships(self.place(X, extension), self.directions_, self.lambda_))
@@ -341,8 +380,3 @@ class MbedClassifier(SemiSupervisedClassifier):
                 f"Dissimilarities must be 0 or larger, found {X.min():g}. Shift or square them."
             )
         return X
-
-
-def _criterion(run):
-    path = run[0]
-    return path.steps[path.best].criterion

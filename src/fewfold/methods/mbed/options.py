@@ -7,13 +7,18 @@ import numpy as np
 from fewfold.exceptions import InputError
 
 VARIANTS = {
-    "default": {"similarity": "auto", "start": "labels"},
-    "published": {"similarity": "global", "start": "random"},
+    "default": {"similarity": "auto", "start": "labels", "only_fitted": True, "keep_labels": True},
+    "published": {
+        "similarity": "global",
+        "start": "random",
+        "only_fitted": False,
+        "keep_labels": False,
+    },
 }
 
 
-def option(variant: str, name: str, chosen: str | None) -> str:
-    """Return the similarity or start that was asked for, else the variant's.
+def option(variant: str, name: str, chosen: str | None = None) -> str | bool:
+    """Return what was asked for, else the variant's value.
 
     Examples
     --------
