@@ -1,5 +1,6 @@
 """The report of a labeling run, in a real browser where there is one."""
 
+import base64
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from fewfold.labeling.report_page import (
     reasons_for,
     render_answer,
     row_facts,
+    telling_columns,
 )
 from fewfold.labeling.warnings_ import OFF
 from fewfold.report.map_positions import add_rows
@@ -33,7 +35,9 @@ def test_the_page_says_the_answer_first_and_escapes_everything(made):
     assert page == render_answer(found, finished, config={"run": {"seed": 0}})
     body = page[page.index("<body>") :]
     assert body.index("Expected error") < body.index("canvas")
-    assert "Always answering" in body and 'id="confusion"' in body and "because of rows" in body
+    assert "The column <strong>species</strong> is filled in: 270 rows labeled" in body
+    assert "Trivial baseline" in body and 'class="confusion"' in body and "because of rows" in body
+    assert '<abbr title="Label all samples from a few by diffusion' in body
     assert HOSTILE not in body and "百合" in body
     assert "default-src 'none'" in page
 
@@ -101,6 +105,35 @@ def test_what_stands_out_is_told_in_the_units_of_the_file():
     features = replace(found.features, X=X, feature_names=names)
     changed = replace(found, features=features, table=found.table | {"columns": columns})
     assert row_facts(changed, 5) == "a = 106, soil = sand, b = 0.25"
+
+
+def test_tooltips_have_the_columns_that_differ_most_between_labels():
+    _, found = material(image_shape=None, ids=[f"id {i}" for i in range(300)])
+    X = found.features.X.copy()
+    label = found.answer["label"]
+    X[:, 0], X[:, 1] = 0.5, label - 1.0  # a constant column, and one that tells the labels
+    X[:, 2:] = np.eye(3)[label][:, :2]
+    X[3::5, 2:] = [1, 0]  # some rows of other labels are clay
+    columns = [
+        {"name": "a", "kind": "number", "offset": 0.0, "factor": 1.0},
+        {"name": "size", "kind": "number", "offset": 100.0, "factor": 0.5},
+        {"name": "soil", "kind": "category", "categories": ["clay", "sand"]},
+    ]
+    features = replace(found.features, X=X, feature_names=["a", "size", "soil=clay", "soil=sand"])
+    changed = replace(found, features=features, table=found.table | {"columns": columns})
+    rows = np.arange(60)
+    size, soil, a = telling_columns(changed, rows)
+    assert [size["name"], soil["name"], a["name"]] == ["size", "soil", "a"]
+    assert soil["words"] == ["clay", "sand"]
+
+    def values(column):
+        return np.frombuffer(base64.b64decode(column["values"]), "<f4").tolist()[:3]
+
+    rows = rows[:3]
+    assert values(size) == [98.0 + 2 * int(c) for c in label[rows]]  # in the units of the file
+    assert values(soil) == [(0, 1, -1)[c] for c in label[rows]]
+    page = render_answer(changed, finish(changed), config={})
+    assert '"columns": [{"name": "size"' in page and '"id 0"' in page
 
 
 def test_drifted_rows_have_a_view_of_their_own():

@@ -9,7 +9,8 @@ import numpy as np
 from fewfold.labeling.finishing import Finished, Material, original_numbers
 from fewfold.labeling.leave_out import solve_responses
 from fewfold.labeling.warnings_ import OFF
-from fewfold.labeling.words import method_words, model_words, summary_lines, trivial_words
+from fewfold.labeling.words import loss_words, method_words, model_words, summary_lines
+from fewfold.methods.members import all_members
 from fewfold.report import maps, page, samples, tables
 from fewfold.report.content import DatasetView, PredictionView
 from fewfold.report.map_positions import add_rows
@@ -17,6 +18,7 @@ from fewfold.report.map_positions import add_rows
 DOUBTFUL = 40
 DOUBT = 0.5  # rows less sure than this are hollow in the second picture
 SHEET_BYTES = 1_600_000
+HISTOGRAMS = (620, 350)  # widths, for wide windows and narrow ones
 SHOWN = 10_000  # rows in the map, of which 2000 have a place of their own
 
 
@@ -28,6 +30,8 @@ def _environment():
     base = page._environment()
     environment = base.overlay(loader=ChoiceLoader([own, base.loader]))
     environment.filters = dict(base.filters)
+    # A number and its % stay on one line.
+    environment.filters["loss"] = lambda *a: loss_words(*a).replace(" ", "\N{NO-BREAK SPACE}")
     environment.globals = dict(base.globals)
     return environment
 
@@ -145,12 +149,53 @@ def reasons_for(material: Material, rows, count: int = 3) -> dict[int, str]:
     return found
 
 
-def confusion_rows(material: Material, most: int = 30) -> list[dict]:
-    """One row per class of held-out labels: how often each class was answered."""
+def held_out(material: Material, most: int = 30) -> samples.Confusion | None:
+    """How often each class was answered for the held-out labels of each class."""
     table = material.notes["comparison"].get("confusion")
     if table is None or len(table) > most:
+        return None
+    return samples.Confusion(np.array(table), material.classes, material.classes)
+
+
+def telling_columns(material: Material, rows, count: int = 6) -> list[dict]:
+    """Pack the columns that differ most between the labels, for the map's tooltips.
+
+    Numbers are in the units of the file; a category is the one whose column of 0 and 1 is set.
+    """
+    X, names = material.features.X, material.features.feature_names
+    if names is None or hasattr(X, "toarray"):
         return []
-    return [{"name": n, "counts": row} for n, row in zip(material.classes, table)]
+    numbers, found, X = original_numbers(material, rows), {}, X[rows]
+    for j, score in enumerate(_explained(X, material.answer["label"][rows])):
+        name, is_one_of, category = str(names[j]).partition("=")
+        if names[j] in numbers:
+            found[names[j]] = (score, None)
+        elif is_one_of:
+            before, members = found.get(name, (0.0, []))
+            found[name] = (max(before, score), [*(members or []), (j, category)])
+    packed = []
+    for name, (_, members) in sorted(found.items(), key=lambda item: -item[1][0])[:count]:
+        if members is None:
+            packed.append({"name": name, "values": maps.pack(numbers[name], "f4")})
+            continue
+        places = [j for j, _ in members]
+        codes = np.where((X[:, places] > 0).any(axis=1), X[:, places].argmax(axis=1), -1)
+        words = [category for _, category in members]
+        packed.append({"name": name, "words": words, "values": maps.pack(codes, "f4")})
+    return packed
+
+
+def _explained(X, labels) -> np.ndarray:
+    """Share of each column's variance between the labels (of a number: its square correlation)."""
+    X = X - X.mean(axis=0)
+    total = np.maximum((X**2).sum(axis=0), 1e-12)
+    if labels.dtype.kind == "f":
+        y = labels - labels.mean()
+        return (y @ X) ** 2 / total / max(float(y @ y), 1e-12)
+    codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+    sums = np.zeros((len(sizes), X.shape[1]))
+    np.add.at(sums, codes, X)
+    return (sums**2 / sizes[:, None]).sum(axis=0) / total
 
 
 def row_facts(material: Material, row: int, count: int = 5) -> str:
@@ -163,12 +208,29 @@ def row_facts(material: Material, row: int, count: int = 5) -> str:
     words = []
     for j in np.argsort(-np.abs(values), kind="stable"):
         if names[j] in numbers:
-            words.append(f"{names[j]} = {float(numbers[names[j]][0]):.4g}")
+            words.append(f"{names[j]} = {cell_words(float(numbers[names[j]][0]))}")
         elif "=" in str(names[j]) and values[j] > 0:
             words.append(str(names[j]).replace("=", " = ", 1))
         if len(words) == count:
             break
     return ", ".join(words)
+
+
+def cell_words(value: float) -> str:
+    """Write a number as a table has it: four digits, large ones in full.
+
+    >>> cell_words(0.123456), cell_words(1234567.8), cell_words(13.0)
+    ('0.1235', '1234568', '13')
+    """
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def explained_candidates(task: str) -> dict[str, str]:
+    """Say what each candidate does, and what data it suits."""
+    return {
+        name: f"{member.method.about()} {candidate.why}"
+        for name, (member, candidate) in all_members(task, declared=True).items()
+    }
 
 
 def doubtful_rows(material: Material) -> np.ndarray:
@@ -196,6 +258,9 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
     view = make_view(material, drifted)
     payload = maps.payload(view, "all labels", SHEET_BYTES)
     payload["rows"] = maps.pack(view.shown + 1, "u4")  # people count rows from 1
+    payload["columns"] = [] if view.images else telling_columns(material, view.shown)
+    if material.ids is not None:
+        payload["names"] = [str(material.ids[row]) for row in view.shown]
     task = material.notes["task"]
     return _environment().get_template("label.html.j2").render(
         title=f"Labels for {material.table['file']}",
@@ -210,10 +275,12 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
         warnings=finished.warnings,
         calibration=material.notes["calibration_error"],
         method=method_words(finished.summary["comparison"]),
-        trivial=trivial_words(finished.summary),
-        confusion=confusion_rows(material),
+        confusion=held_out(material),
+        about=explained_candidates(task),
         weights={m["name"]: m["weight"] for m in finished.summary["comparison"]["members"]},
-        histogram=page._markup(histogram(material)) if task != "regression" else "",
+        histograms=[page._markup(histogram(material, w)) for w in HISTOGRAMS]
+        if task != "regression"
+        else [],
         settings=tables.settings_text(config),
         model=model_words(finished.summary) if material.model_bytes else "",
         map=payload,
@@ -223,7 +290,7 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
     )  # fmt: skip
 
 
-def histogram(material: Material, width: int = 620, height: int = 150) -> str:
+def histogram(material: Material, width: int, height: int = 150) -> str:
     """How many rows have which confidence, as SVG."""
     given = material.answer["given"].astype(bool)
     sure = material.answer["confidence"][~given]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fewfold.report.findings import plain
+
 
 def method_words(comparison: dict, most: int = 4) -> str:
     """Name the members of the answer, the heaviest first.
@@ -57,28 +59,34 @@ def summary_lines(summary: dict) -> list[str]:
     if expected is None:
         lines.append(f"No error can be stated: {comparison['reason']}.")
         return lines
-    if summary["task"] == "regression":
-        lines.append(
-            f"Expected error (root mean square) {expected['value']:.4g}, 95 % interval "
-            f"{expected['low']:.4g} to {expected['high']:.4g}."
-        )
-    else:
-        lines.append(
-            f"Expected error {100 * expected['value']:.1f} %, 95 % interval "
-            f"{100 * expected['low']:.1f} to {100 * expected['high']:.1f} % (on held-out labels)."
-        )
+    value, low, high = (loss_words(expected[k], summary["task"]) for k in ("value", "low", "high"))
+    what = " (root mean square)" if summary["task"] == "regression" else ""
+    lines.append(
+        f"Expected error{what} {value}, 95 % interval {low} to {high} (on held-out labels)."
+    )
     lines.append(trivial_words(summary))
-    best = comparison["table"][0] if len(comparison["table"]) > 1 else None
-    if best is not None:
+    table = comparison["table"]
+    if len(table) > 1:
         lines.append(
-            f"Best single candidate on the same labels: {best['method']}, "
-            f"{_loss_words(best['loss'], summary['task'])}."
+            f"Best single candidate on the same labels: {table[0]['method']}, "
+            f"{loss_words(table[0]['loss'], summary['task'])} (optimistic: the lowest of "
+            f"{len(table)})."
         )
     return lines
 
 
-def _loss_words(value, task):
-    return f"{value:.4g}" if task == "regression" else f"{100 * value:.1f} %"
+def loss_words(value: float, task: str) -> str:
+    """Write an error as people do: a share in per cent, a number with three digits.
+
+    >>> loss_words(0.0, "classification"), loss_words(0.0423, "classification")
+    ('0 %', '4.2 %')
+    >>> loss_words(0.5417, "classification"), loss_words(12345.6, "regression")
+    ('54 %', '12300')
+    """
+    if task == "regression":
+        return plain(value)
+    text = f"{100 * value:.1f}" if 100 * value < 9.95 else f"{100 * value:.0f}"
+    return f"{'0' if text == '0.0' and value == 0 else text} %"
 
 
 def trivial_words(summary: dict) -> str:
@@ -86,7 +94,7 @@ def trivial_words(summary: dict) -> str:
     trivial = summary["comparison"]["trivial"]
     if trivial is None:
         return ""
-    value = _loss_words(trivial["value"], summary["task"])
+    value = loss_words(trivial["value"], summary["task"])
     what = "the mean" if summary["task"] == "regression" else repr(trivial["answer"])
     line = f"Always answering {what} would err by {value}."
     if not trivial["beaten"]:

@@ -21,6 +21,7 @@
   }
 
   const short = (value) => String(Number(value.toPrecision(4)));
+  const cell = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : short(value));
 
   class Map2D {
     constructor(box, data) {
@@ -31,6 +32,7 @@
       this.x = unpack(data.x, "u2");
       this.y = unpack(data.y, "u2");
       this.truth = unpack(data.truth, data.kind);
+      this.columns = (data.columns || []).map((c) => ({ ...c, values: unpack(c.values, "f4") }));
       this.methods = data.methods.map((m) => ({
         name: m.name,
         labels: unpack(m.labels, data.kind),
@@ -233,7 +235,7 @@
     fill() {
       const i = this.near, lines = [];
       if (i < 0) return;
-      lines.push(`row ${this.rows[i]}`);
+      lines.push(this.data.names ? `${this.data.names[i]} (row ${this.rows[i]})` : `row ${this.rows[i]}`);
       lines.push(`${this.number ? "true value" : "label"}: ${this.word(this.truth, i)}`);
       if (this.method) {
         lines.push(`prediction: ${this.word(this.method.labels, i)}`);
@@ -241,6 +243,7 @@
         if (c !== 255) lines.push(`confidence: ${Math.round(c / 2.5)} %`);
         if (this.method.given[i]) lines.push("its label was given");
       }
+      for (const c of this.columns) lines.push(`${c.name} = ${c.words ? c.words[c.values[i]] ?? "other" : cell(c.values[i])}`);
       this.tip.replaceChildren();
       const im = this.data.images;
       if (im) {
