@@ -103,12 +103,20 @@ def report(configfile: ConfigFiles = None, out: Directory = None):
 def reproduce(
     key: Annotated[
         str | None,
-        typer.Argument(help="atlas, eigenbasis, mbed, multimanifold or invariance; none: list."),
+        typer.Argument(
+            help="atlas, eigenbasis, mbed, multimanifold, invariance or all; none: list."
+        ),
     ] = None,
     cores: Cores = ALL_CORES,
     profile: Profile = None,
     trials: Annotated[
         int | None, typer.Option(help="Labeled draws; by default the config's.", min=1)
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Some of the part's datasets, by commas; default: all.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Some of the part's methods, by commas; default: all.")
     ] = None,
     table_only: Annotated[
         bool, typer.Option("--table-only", help="Run nothing: table from what is there.")
@@ -121,23 +129,23 @@ def reproduce(
     ] = None,
 ):
     """Run a paper's experiments and put its numbers beside ours."""
-    from fewfold.reproduce.command import overview
+    from fewfold.reproduce.command import overview, reproduce_all
     from fewfold.reproduce.command import reproduce as run_paper
 
     if key is None:
         for line in overview():
             say(line)
         return
-    run_paper(
-        key,
-        cores=cores,
-        profile=profile,
-        trials=trials,
-        table_only=table_only,
-        commit_table=commit_table,
-        out=out,
-        echo=say,
-    )
+    options = {"cores": cores, "profile": profile, "trials": trials, "table_only": table_only}
+    options |= {"commit_table": commit_table, "out": out, "echo": say}
+    parts = {"datasets": datasets, "methods": methods}
+    parts = {what: names.split(",") for what, names in parts.items() if names}
+    if key != "all":
+        run_paper(key, **options, **parts)
+    elif parts:
+        raise InputError("--datasets and --methods choose within one paper: name it, not all.")
+    else:
+        reproduce_all(**options)
 
 
 @app.command()

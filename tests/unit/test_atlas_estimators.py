@@ -8,8 +8,10 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
 from fewfold.exceptions import InputError
+from fewfold.methods.atlas.encoding import encode
 from fewfold.methods.atlas.estimator import AtlasSVC
 from fewfold.methods.atlas.fitting import KINDS, fit_atlas
+from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_scales
 from fewfold.methods.atlas.model import Atlas
 from fewfold.methods.atlas.settings import AtlasSettings
 from fewfold.methods.base import ManifoldModel
@@ -256,3 +258,66 @@ def test_a_damaged_state_is_refused(kernel, change, words):
     arrays = {name: change.get(name, value) for name, value in arrays.items()}
     with pytest.raises(InputError, match=words):
         AtlasSVC.from_arrays(arrays, notes)
+
+
+def test_the_published_variant_is_the_papers_algorithm():
+    """One atlas, the plain kernel, pairs of classes without weights, scales by folds."""
+    from fewfold.svm.kernel_svm import fit_kernel_svm
+
+    X, truth = three_blobs()
+    y = np.where(np.arange(240) < 60, truth, -1)
+    two = Atlas(n_dims=2, finer=0.25)
+    model = AtlasSVC(variant="published", q=4, atlas=two).fit(X, y)
+    assert not any(name.startswith("finer_") for name in model.atlas_)
+    chosen = model.options_
+    assert (chosen.normalize, chosen.scheme, chosen.balanced, chosen.finer) == (
+        False, "pairs", False, None,
+    )  # fmt: skip
+    code = encode(X, model.atlas_, 4, np.arange(240))
+    K = atlas_kernel_rows(code, code, chosen.gamma, chosen.sigma, normalize=False)
+    svm = fit_kernel_svm(K[:60, :60], truth[:60], chosen.C)
+    np.testing.assert_array_equal(model.transduction_[60:], svm.predict(K[60:, svm.support]))
+    scales = kernel_scales(code, len(model.atlas_["means"]))
+    factors = chosen.gamma / scales[0], chosen.sigma / scales[1]
+    assert np.isclose(np.log2(factors), np.round(np.log2(factors))).all()
+    given = AtlasSVC(variant="published", normalize=True, cv=2, gamma=0.7, atlas=two).fit(X, y)
+    assert given.options_.normalize and given.options_.gamma == 0.7
+
+
+def test_primal_features_as_published_are_not_scaled():
+    X, truth = three_blobs()
+    y = np.where(np.arange(240) < 60, truth, -1)
+    model = AtlasSVC("linear", variant="published", atlas=Atlas(n_dims=2)).fit(X, y)
+    assert model.options_.sigma == 1.0 and model.options_.solver == "sgd"
+    assert np.mean(model.transduction_ != truth) < 0.1
+
+
+def test_class_weights_can_be_switched_off():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + np.repeat([[0.0, 0], [1.0, 0]], [250, 50], axis=0)
+    truth = np.repeat([0, 1], [250, 50])
+    options = {"scheme": "pairs", "atlas": Atlas(n_dims=1)}
+    few = [
+        np.sum(AtlasSVC(balanced=balanced, **options).fit(X, truth).predict(X) == 1)
+        for balanced in (True, False)
+    ]
+    assert few[0] > few[1]
+
+
+def test_nearest_is_measured_between_back_projections():
+    X, truth = three_blobs()
+    y = np.where(np.arange(240) < 60, truth, -1)
+    model = AtlasSVC("nearest", atlas=Atlas(n_dims=2, finer=None)).fit(X, y)
+    atlas = model.atlas_
+    Z = X - atlas["origin"]
+    errors = np.stack(
+        [
+            np.sum((Z - m) ** 2, axis=1) - np.sum(((Z - m) @ C.T) ** 2, axis=1)
+            for m, C in zip(atlas["means"], atlas["directions"])
+        ]
+    )
+    best = errors.argmin(axis=0)
+    C, m = atlas["directions"][best], atlas["means"][best]
+    back = np.einsum("ndf,nd->nf", C, np.einsum("ndf,nf->nd", C, Z - m)) + m
+    distance = np.sum((back[:, None] - back[None, :60]) ** 2, axis=2)
+    np.testing.assert_array_equal(model.transduction_[60:], truth[distance.argmin(axis=1)][60:])

@@ -341,3 +341,22 @@ def test_few_labels_gain_by_many_smooth_vectors():
         model = EigenbasisClassifier(**settings).fit(X, y)
         errors.append(np.mean(model.transduction_ != truth))
     assert errors[1] < 0.6 * errors[0]
+
+
+def test_the_published_variant_is_least_squares_on_the_first_vectors_of_the_laplacian():
+    """D - W of weights 1, p = a fifth of the labels, the constant vector one of them."""
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    y = np.full(90, -1)
+    y[:40] = np.arange(40) % 3
+    model = EigenbasisClassifier(variant="published").fit(X, y)
+    near = np.argsort(np.sum((X[:, None] - X[None]) ** 2, axis=2), axis=1)[:, 1:9]
+    W = np.zeros((90, 90))
+    np.put_along_axis(W, near, 1.0, axis=1)
+    W = np.maximum(W, W.T)
+    vectors = np.linalg.eigh(np.diag(W.sum(axis=1)) - W)[1][:, :8]
+    E, targets = vectors[:40], 2.0 * np.eye(3)[y[:40]] - 1
+    answer = (vectors @ np.linalg.lstsq(E, targets, rcond=None)[0]).argmax(axis=1)
+    assert model.n_vectors_ == 8 and model.ridge_ == 0
+    np.testing.assert_array_equal(model.label_distributions_.argmax(axis=1), answer)
+    kept = EigenbasisClassifier(variant="published", ridge=0.1, laplacian="symmetric").fit(X, y)
+    assert kept.ridge_ == 0.1 and kept.laplacian_ == "symmetric"

@@ -48,17 +48,31 @@ def test_a_rolled_sheet_is_flattened(method):
 
 
 @pytest.mark.parametrize("method, features, dims", [("lle", 12, 10), ("ltsa", 3, 2)])
-def test_the_factored_solver_finds_scikit_learns_map(method, features, dims, monkeypatch):
-    # No digits: they have equal distances. Few features for LTSA: a row that is nobody's
-    # neighbor adds an eigenvector of its own, and then the order is a matter of taste.
-    cloud = np.random.default_rng(0).uniform(size=(400, features))
+def test_the_factored_solver_finds_the_same_map(method, features, dims, monkeypatch):
+    cloud = np.random.default_rng(0).uniform(size=(400, features))  # digits have equal distances
     few = embed(cloud, method, dims, 15)
+    if method == "lle":
+        from sklearn.manifold import LocallyLinearEmbedding
+
+        theirs = LocallyLinearEmbedding(n_neighbors=15, n_components=dims).fit_transform(cloud)
+        np.testing.assert_allclose(np.abs(np.sum(few * theirs, axis=0)), 1, atol=1e-4)
     monkeypatch.setattr(maps, "_FACTOR_ROWS", 100)
     monkeypatch.setattr(maps, "_BLOCK_ROWS", 64)
     many = embed(cloud, method, dims, 15, seed=3)
     np.testing.assert_allclose(np.linalg.norm(many, axis=0), 1)
     np.testing.assert_allclose(np.abs(np.sum(few * many, axis=0)), 1, atol=1e-4)
     np.testing.assert_array_equal(many, embed(cloud, method, dims, 15, seed=3))
+
+
+def test_ltsa_places_rows_that_are_nobodys_neighbor():
+    """They are in their own neighborhood; out of it, each took an eigenvector of its own."""
+    roll, inside = plane()
+    far = np.array([[2.5, 1.5, 0.0]])  # beyond the roll's edge; nobody's neighbor
+    Z = embed(np.vstack([roll, far]), "ltsa", 2, 10)
+    assert (np.abs(Z[-1]) < 0.5).all()
+    guess = np.column_stack([Z[:-1], np.ones(len(roll))])
+    left = inside - guess @ np.linalg.lstsq(guess, inside, rcond=None)[0]
+    assert (left.std(axis=0) < 0.35 * inside.std(axis=0)).all()
 
 
 def test_new_rows_are_placed_where_they_would_be():

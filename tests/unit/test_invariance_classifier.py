@@ -355,3 +355,24 @@ def test_rotated_images_are_seeded_turns():
     assert np.abs(rotated_images(disc, SHAPE, 1) - disc).mean() < 0.1
     with pytest.raises(InputError, match="needs rows of 16"):
         rotated_images(X, (4, 4))
+
+
+def test_the_published_variant_deforms_by_the_papers_graph():
+    """One strength; the bandwidth of the weights is the mean distance of a sample's copies."""
+    from fewfold.methods.invariance.graphs import block_diagonal, orbit_laplacians
+    from fewfold.transforms import get_transform, virtual_samples
+
+    rng = np.random.default_rng(0)
+    X, y = rng.random((12, 16)), np.arange(12) % 2
+    ring = get_transform({"name": "rotation", "step": 90})
+    model = InvariantSVC(ring, (4, 4), variant="published", gamma=0.5, C=10.0).fit(X, y)
+    assert model.choice_.deformation == 100.0
+    copies = np.asarray(virtual_samples(X, (4, 4), ring), np.float64)
+    V = copies.reshape(-1, 16)
+    distance = np.linalg.norm(copies[:, :, None] - copies[:, None], axis=3)
+    mean = distance[:, *np.triu_indices(4, 1)].mean()
+    M = 100.0 * block_diagonal(orbit_laplacians(copies, ring.edges(), 1 / mean**2)).toarray()
+    K = np.exp(-0.5 * np.sum((V[:, None] - V[None]) ** 2, axis=2))
+    deformed = K - K @ np.linalg.solve(np.eye(len(K)) + M @ K, M @ K)
+    keep = np.arange(12) * 4 + ring.identity
+    np.testing.assert_allclose(model.deformed_.gram, deformed[np.ix_(keep, keep)], atol=1e-5)

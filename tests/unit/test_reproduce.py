@@ -203,7 +203,8 @@ def make_run(folder, finished=True):
 @pytest.mark.parametrize("finished", [True, False])
 def test_a_run_becomes_a_measured_table(tmp_path, finished):
     make_run(tmp_path, finished)
-    table, known = collect(tmp_path), facts("mbed", tmp_path, 7)
+    table = collect(tmp_path)
+    known = facts("mbed", tmp_path, table, 7)
     write_measured(tmp_path / "mbed.csv", table, known)
     again, read = read_measured(tmp_path / "mbed.csv")
     pd.testing.assert_frame_equal(table, again)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from fewfold.exceptions import ConfigError
+from fewfold.exceptions import ConfigError, FewfoldError, RunFailed
 from fewfold.pipeline.artifacts import atomic_path
 from fewfold.reproduce.compare import compare, count, digits, judge_claims
-from fewfold.reproduce.measured import collect, facts, read_measured, write_measured
+from fewfold.reproduce.measured import collect, facts, merge, read_measured, write_measured
 from fewfold.reproduce.published import (
     KEYS,
     check_key,
@@ -54,12 +54,41 @@ def with_trials(config: dict, trials: int) -> dict:
     return {"run": {"trials": trials}, **({"datasets": changes} if changes else {})}
 
 
+def overrides(
+    config: dict,
+    trials: int | None = None,
+    datasets: list[str] | None = None,
+    methods: list[str] | None = None,
+) -> dict:
+    """Return a config with the draws, datasets and methods asked for; empty if none are.
+
+    Examples
+    --------
+    >>> config = {"run": {"datasets": ["a", "b"], "methods": ["m"]}}
+    >>> overrides(config, datasets=["b"])
+    {'run': {'datasets': ['b']}}
+    """
+    changes = {} if trials is None else with_trials(config, trials)
+    for what, names in (("datasets", datasets), ("methods", methods)):
+        known = config["run"][what]
+        wrong = [name for name in names or () if name not in known]
+        if wrong:
+            raise ConfigError(
+                f"--{what} {wrong[0]}: this part has no such entry. Choose from {', '.join(known)}."
+            )
+        if names:
+            changes.setdefault("run", {})[what] = list(names)
+    return changes
+
+
 def reproduce(
     key: str,
     *,
     cores: int,
     profile: str | None = None,
     trials: int | None = None,
+    datasets: list[str] | None = None,
+    methods: list[str] | None = None,
     table_only: bool = False,
     commit_table: bool = False,
     out: Path | None = None,
@@ -75,10 +104,13 @@ def reproduce(
         As for ``fewfold run``.
     trials : int, optional
         Number of draws; by default what the config says.
+    datasets, methods : lists of str, optional
+        Some of the config's entries; by default all.
     table_only : bool
         Run nothing: make the table from what is there.
     commit_table : bool
-        Also write ``data/measured/KEY.csv``, from which the documentation is made.
+        Also write ``data/measured/KEY.csv``, from which the documentation is made. Rows that
+        this run did not measure stay, with the commit that they are of.
     out : path-like, optional
         Folder of the run; by default ``results/reproduce/KEY``.
 
@@ -95,10 +127,11 @@ def reproduce(
         )
     folder = Path(out) if out else (checkout() or Path.cwd()) / "results/reproduce" / key
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))
-    refuse_overwriting([folder / "trials.yaml", folder / "table.csv"], [config])
+    changes = overrides(settings, trials, datasets, methods)
+    refuse_overwriting([folder / OVERRIDES, folder / "table.csv"], [config])
     with only_run(run_directory(folder)) as stale:
         if not table_only:
-            files = [config, *_trials_file(folder, settings, trials)]
+            files = [config, *_overrides_file(folder, changes)]
             run_locked(
                 folder, stale, cores=cores, configfiles=files, profile=profile, echo=echo
             )  # fmt: skip
@@ -110,18 +143,51 @@ def reproduce(
     echo(f"Table: {folder / 'table.csv'}")
     if commit_table:
         target = data_folder("measured") / f"{key}.csv"
-        write_measured(target, measured, facts(key, folder, settings["run"].get("seed", 0)))
+        before = read_measured(target)[0] if target.exists() else None
+        joined = merge(before, measured, settings)
+        write_measured(target, joined, facts(key, folder, joined, settings["run"].get("seed", 0)))
         echo(f"Wrote {target}; 'make reproduction-docs' brings it into docs/reproduction.md.")
     return table
 
 
-def _trials_file(folder, settings, trials):
-    if trials is None:
+OVERRIDES = "overrides.yaml"
+
+
+def _overrides_file(folder, changes):
+    if not changes:
         return []
-    path = folder / "trials.yaml"
+    path = folder / OVERRIDES
     with atomic_path(path) as part:
-        part.write_text(yaml.safe_dump(with_trials(settings, trials)), encoding="utf-8")
+        part.write_text(yaml.safe_dump(changes), encoding="utf-8")
     return [path.resolve()]
+
+
+def reproduce_all(*, echo=print, out: Path | None = None, **options) -> None:
+    """Run the experiments of all papers, one after the other; finished jobs are not run again.
+
+    Parameters
+    ----------
+    echo : callable
+    out : path-like, optional
+        Folder that holds a folder per paper; by default ``results/reproduce``.
+    **options
+        Those of `reproduce`, but for ``datasets`` and ``methods``.
+    """
+    for line in overview():
+        echo(line)
+    failed = []
+    for key in KEYS:
+        echo(f"--- {key}")
+        try:
+            reproduce(key, out=None if out is None else Path(out) / key, echo=echo, **options)
+        except FewfoldError as error:  # the other papers can still be run
+            failed.append(key)
+            echo(f"{key}: {error}")
+    if failed:
+        raise RunFailed(
+            f"Not finished: {', '.join(failed)} (see above). The same command resumes; what is "
+            "finished is not run again."
+        )
 
 
 def compare_with(key: str, measured: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -174,16 +240,18 @@ def aligned(rows: list[tuple]) -> list[str]:
 
 
 def overview() -> list[str]:
-    """Return a line per part: how long it takes, from its last measured run."""
-    rows = [("part", "2 cores", "32 cores", "draws", "last run")]
+    """Return a line per part, and one for all: how long it takes, by what was last measured."""
+    rows, total = [("part", "2 cores", "32 cores", "draws", "last run")], [0.0, 0.0]
     for key in KEYS:
         path = data_folder("measured") / f"{key}.csv"
         if path.exists():
             f = read_measured(path)[1]
-            hours = [f"{f[name]} h" for name in ("hours_2_cores", "hours_32_cores")]
-            state = f["date"] + ("" if f["complete"] == "yes" else " (unfinished)")
-            rows.append((key, *hours, f["draws"], state))
+            hours = [float(f[name]) for name in ("hours_2_cores", "hours_32_cores")]
+            total = [a + b for a, b in zip(total, hours)]
+            state = f["date"] + ("" if f["complete"] == "yes" else " (cells missing)")
+            rows.append((key, *(f"{h:.2f} h" for h in hours), f["draws"], state))
         else:
             ready = (project_root() / "config/reproduce" / f"{key}.yaml").exists()
             rows.append((key, "?", "?", "", "not run yet" if ready else "not written yet"))
+    rows.append(("all", *(f"{h:.2f} h" for h in total), "", "estimate, of what was measured"))
     return aligned(rows)

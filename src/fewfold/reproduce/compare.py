@@ -142,6 +142,8 @@ def _judge(row, measured, reasons):
         ours["mean"], float(row["value"]), allowed, higher_is_better=unit.higher_is_better
     )
     reason = ""
+    if word == "beaten" and unit.both_sides:
+        word = "missed"
     if word == "missed":
         reason = _reason(reasons, row) or "not explained yet"
     return {**found, "tolerance": allowed, "status": word, "reason": reason}

@@ -33,6 +33,7 @@ class Unit:
     scale: float = 1.0
     higher_is_better: bool = False
     comparable: bool = True
+    both_sides: bool = False  # a description: more is as far off as less
 
 
 UNITS = {
@@ -41,6 +42,9 @@ UNITS = {
     "% correct": Unit("accuracy", 100.0, higher_is_better=True),
     "mse": Unit("mse"),
     "% of pairs": Unit("pair_error", 100.0),
+    "charts": Unit("charts", both_sides=True),
+    "% purity": Unit("purity", 100.0, both_sides=True),
+    "% impure": Unit("impure", 100.0, both_sides=True),
     # Other machines: shown beside, never counted. Ratios of times are claims.
     "s": Unit("seconds", comparable=False),
 }
@@ -55,8 +59,8 @@ def check_key(key: str) -> str:
     """Return the key if there is such a paper, else say which there are."""
     if key not in KEYS:
         raise ConfigError(
-            f"reproduce {key}: there is no such part. Choose one of {', '.join(KEYS)}, or give "
-            "none to see how long each takes."
+            f"reproduce {key}: there is no such part. Choose one of {', '.join(KEYS)} or all, or "
+            "give none to see how long each takes."
         )
     return key
 

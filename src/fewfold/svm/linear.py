@@ -1,13 +1,15 @@
-"""Linear SVMs of each class against the rest, as plain arrays."""
+"""Linear SVMs of each class against the rest, or of each pair, as plain arrays."""
 
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 from scipy import sparse
 
 from fewfold.svm.folds import stratified_folds
+from fewfold.svm.probability import pair_scores
 from fewfold.svm.search import choose
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
@@ -19,8 +21,10 @@ def mean_norm(X) -> float:
     return float(np.sqrt(squares / X.shape[0])) or 1.0
 
 
-def fit_linear_svm(X, targets, C: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Train a linear SVM for each class against the rest; one for two classes.
+def fit_linear_svm(
+    X, targets, C: float, seed: int, scheme: str = "rest"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Train a linear SVM for each class against the rest, or for each pair of classes.
 
     Parameters
     ----------
@@ -30,12 +34,27 @@ def fit_linear_svm(X, targets, C: float, seed: int) -> tuple[np.ndarray, np.ndar
     C : float
         Penalty of the margin errors.
     seed : int
+    scheme : {"rest", "pairs"}
+        One SVM either way for two classes.
 
     Returns
     -------
     weights : ndarray of shape (n_features, n_decisions)
     intercepts : ndarray of shape (n_decisions,)
+        Positive decisions speak for the class; of a pair, and of two classes, for the second.
     """
+    classes = np.unique(targets)
+    if scheme == "rest" or len(classes) == 2:
+        return _fit(X, targets, C, seed)
+    found = []
+    for pair in combinations(classes, 2):
+        rows = np.flatnonzero(np.isin(targets, pair))
+        found.append(_fit(X[rows], targets[rows], C, seed))
+    weights, intercepts = zip(*found)
+    return np.concatenate(weights, axis=1), np.concatenate(intercepts)
+
+
+def _fit(X, targets, C, seed):
     from sklearn.svm import LinearSVC
 
     with warnings.catch_warnings():
@@ -44,20 +63,34 @@ def fit_linear_svm(X, targets, C: float, seed: int) -> tuple[np.ndarray, np.ndar
     return svm.coef_.T, svm.intercept_
 
 
-def decide_linear(X, weights, intercepts) -> np.ndarray:
-    """Return decisions of shape (n, n_classes), or (n,) for the second of two classes."""
+def decide_linear(X, weights, intercepts, scheme: str = "rest") -> np.ndarray:
+    """Return decisions of shape (n, n_classes), or (n,) for the second of two classes.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [0.0], [1.0]])
+    >>> svm = fit_linear_svm(X, np.array([0, 1, 2]), 100.0, 0, "pairs")
+    >>> decide_linear(X, *svm, "pairs").argmax(axis=1).tolist()
+    [0, 1, 2]
+    """
     decisions = X @ weights + intercepts
-    return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+    if decisions.shape[1] == 1:
+        return decisions[:, 0]
+    if scheme == "rest":
+        return decisions
+    n_classes = round((1 + np.sqrt(1 + 8 * len(intercepts))) / 2)
+    return pair_scores(-decisions, np.array(list(combinations(range(n_classes), 2))))
 
 
-def choose_penalty(X, targets, penalties, seed: int) -> float:
+def choose_penalty(X, targets, penalties, seed: int, scheme: str = "rest") -> float:
     """Return the penalty of least error over folds of the labeled rows; see `choose`."""
     names = np.unique(targets)
 
     def fold_error(train, test):
         errors = []
         for C in penalties:
-            decisions = decide_linear(X[test], *fit_linear_svm(X[train], targets[train], C, seed))
+            svm = fit_linear_svm(X[train], targets[train], C, seed, scheme)
+            decisions = decide_linear(X[test], *svm, scheme)
             wins = decisions.argmax(axis=1) if decisions.ndim > 1 else (decisions > 0).astype(int)
             errors.append(np.mean(names[wins] != targets[test]))
         return errors

@@ -11,6 +11,7 @@ from fewfold.methods.parameters import (
     one_of,
     positive,
 )
+from fewfold.methods.variants import VARIANT
 
 _ASSIGNMENT = Parameter(
     "assignment", one_of("soft", "hard"), "weights by error, or membership only", "soft"
@@ -22,6 +23,7 @@ BUDGET = "budget"
 _Q = Parameter("q", count(), "charts that encode a point", 10)
 
 _SVM_PARAMETERS = (
+    VARIANT,
     Parameter(
         "kind",
         one_of("rbf", "linear", "quad", "quadcross", "nearest"),
@@ -32,16 +34,26 @@ _SVM_PARAMETERS = (
     Parameter(
         "scheme",
         one_of("auto", "pairs", "rest"),
-        "each pair of classes, or one against the rest",
-        "auto",
+        "each pair of classes, or one against the rest; by default that of the variant",
     ),
     _ASSIGNMENT,
-    _NORMALIZE,
+    Parameter(
+        "normalize",
+        boolean(),
+        "divide by the root of both self-similarities; by default that of the variant",
+    ),
+    Parameter(
+        "balanced",
+        boolean(),
+        "errors of a pair's smaller class weigh more; by default that of the variant",
+    ),
     _GAMMA,
     _SIGMA,
     Parameter("C", positive() | null(), "penalty of margin errors"),
-    Parameter("solver", one_of("auto", "batch", "sgd"), "of linear SVMs", "auto"),
-    Parameter("cv", integer(2) | null(), "folds of the labeled points, or null"),
+    Parameter("solver", one_of("auto", "batch", "sgd"), "of linear SVMs"),
+    Parameter(
+        "cv", integer(2) | null(), "folds of the labeled points; by default that of the variant"
+    ),
 )
 
 ATLAS_PARAMETERS = (

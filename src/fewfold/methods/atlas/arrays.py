@@ -19,6 +19,11 @@ def finer_part(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray] | None:
     return part | {name: arrays[name] for name in ("origin", "basis") if name in arrays}
 
 
+def coarse_part(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return an atlas, or an encoding, without its finer part."""
+    return {name: v for name, v in arrays.items() if not name.startswith(FINER)}
+
+
 def charts_of(atlas: dict[str, np.ndarray]) -> Charts:
     """Return the charts of an atlas made by `fit_atlas`."""
     return Charts(*(np.asarray(atlas[name]) for name in ("means", "directions", "dims")))

@@ -193,3 +193,30 @@ def encoding_width(code: dict[str, np.ndarray]) -> int:
 def take_rows(code: dict[str, np.ndarray], rows) -> dict[str, np.ndarray]:
     """Keep some rows of an encoding."""
     return {name: values[rows] for name, values in code.items()}
+
+
+def back_project(code: dict[str, np.ndarray], atlas: dict[str, np.ndarray]) -> np.ndarray:
+    """Return points moved to their cheapest chart ([atlas-2014] Eq. 3), in the atlas's space.
+
+    Parameters
+    ----------
+    code : dict of ndarrays
+        Encoding of ``n`` points.
+    atlas : dict of ndarrays
+
+    Returns
+    -------
+    ndarray of shape (n, r), of the precision of the charts
+
+    Examples
+    --------
+    >>> code = {"charts": np.array([[0]]), "projections": np.array([[[3.0]]])}
+    >>> line = {"means": np.array([[1.0, 2.0]]), "directions": np.array([[[0.0, 1.0]]])}
+    >>> back_project(code, line).tolist()
+    [[1.0, 5.0]]
+    """
+    means, directions = np.asarray(atlas["means"]), np.asarray(atlas["directions"])
+    out = np.empty((len(code["charts"]), means.shape[1]), means.dtype)
+    for chart, (rows, _) in chart_entries(code["charts"][:, :1]).items():
+        out[rows] = code["projections"][rows, 0] @ directions[chart] + means[chart]
+    return out

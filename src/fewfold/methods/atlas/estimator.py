@@ -8,15 +8,28 @@ import numpy as np
 from sklearn.base import clone
 
 from fewfold.exceptions import InputError
+from fewfold.methods.atlas.arrays import coarse_part
 from fewfold.methods.atlas.encoding import encode, encoding_width, take_rows
+from fewfold.methods.atlas.features import KERNEL_OF
 from fewfold.methods.atlas.kernel_stage import level_of
-from fewfold.methods.atlas.learners import LEARNERS, choose_options, scaled_options
+from fewfold.methods.atlas.learners import LEARNERS, scaled_options
 from fewfold.methods.atlas.model import Atlas
+from fewfold.methods.atlas.selection import GRID, PUBLISHED_GRID, choose_options
 from fewfold.methods.atlas.state import HEAD, declare, pack, unpack
 from fewfold.methods.estimators import SemiSupervisedClassifier, seed_of
+from fewfold.methods.variants import PUBLISHED, option
 
 # New rows predicted at a time: the kernel block against 20 000 support rows takes 330 MB.
 _BLOCK_ROWS = 4096
+
+VARIANTS = {
+    "default": {
+        "normalize": True, "scheme": "auto", "balanced": True, "solver": "auto", "cv": None,
+    },
+    "published": {
+        "normalize": False, "scheme": "pairs", "balanced": False, "solver": "sgd", "cv": 5,
+    },
+}  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -29,29 +42,39 @@ class AtlasSVC(SemiSupervisedClassifier):
     ----------
     kernel : {"rbf", "linear", "quad", "quadcross", "nearest"}
         "rbf" is the dual SVM on Eq. 12; "linear", "quad" and "quadcross" are primal SVMs on
-        Eqs. 13-15, one-versus-rest; "nearest" takes the label of the nearest labeled point
-        inside the charts.
+        Eqs. 13-15, one-versus-rest; "nearest" takes the label of the nearest labeled point,
+        all points moved to their cheapest charts (Eq. 3).
+    variant : {"default", "published"}
+        "published" is the paper's algorithm: one atlas (a finer one is ignored), the plain
+        kernel, pairs of classes without weights (primal SVMs: one-versus-rest by averaged
+        gradient steps, projections as they are), gamma, sigma and C by 5 folds of the labeled
+        points. Options that are given come first. What the paper leaves open, and the value
+        taken: ``docs/methods/atlas.md``.
     assignment : {"soft", "hard"}
         Weights by reconstruction error, or membership only (Eq. 6).
-    normalize : bool
-        Divide the kernel by ``sqrt(K_xx K_yy)``; False is the published variant.
+    normalize : bool, optional
+        Divide the kernel by ``sqrt(K_xx K_yy)``. Default: True; published: False.
+    balanced : bool, optional
+        In pairs of classes, errors of the smaller one weigh more. Default: True; published:
+        False.
     gamma, sigma : float, optional
         Scales of the weights and of the local kernels. Default: from the errors and projections
         of the data.
     C : float, optional
         Penalty of the margin errors. Default: 1 where labels are few to 10 where all
         points have one, over the mean ``K_xx``.
-    solver : {"auto", "batch", "sgd"}
+    solver : {"auto", "batch", "sgd"}, optional
         Primal SVMs by coordinate descent, or by averaged stochastic gradient descent;
-        "auto" takes the second where the features have more than 10^9 non-zeros times classes.
-    scheme : {"auto", "pairs", "rest"}
-        Dual SVMs for pairs of classes, or for each class against the rest; "auto" takes the
-        rest for up to 2000 labels.
+        "auto", the default, takes the second where the features have more than 10^9 non-zeros
+        times classes. Published: "sgd".
+    scheme : {"auto", "pairs", "rest"}, optional
+        Dual SVMs for pairs of classes, or for each class against the rest; "auto", the default,
+        takes the rest for up to 2000 labels. Published: "pairs".
     q : int
         Charts that encode a point.
     cv : int, optional
         Choose ``gamma``, ``sigma`` and ``C``, where not given, by this many folds of the
-        labeled points.
+        labeled points, or of 2000 of them. Default: not; published: 5.
     atlas : Atlas, optional
         An `Atlas` with the options wanted. A fitted one is given to `fit` as ``manifold``.
     random_state : int, RandomState or None
@@ -83,13 +106,15 @@ class AtlasSVC(SemiSupervisedClassifier):
 
     kernel: str = "rbf"
     _: KW_ONLY
+    variant: str = "default"
     assignment: str = "soft"
-    normalize: bool = True
+    normalize: bool | None = None
+    balanced: bool | None = None
     gamma: float | None = None
     sigma: float | None = None
     C: float | None = None
-    solver: str = "auto"
-    scheme: str = "auto"
+    solver: str | None = None
+    scheme: str | None = None
     q: int = 10
     cv: int | None = None
     atlas: Atlas | None = None
@@ -132,7 +157,8 @@ class AtlasSVC(SemiSupervisedClassifier):
     def _read_atlas(self, X, manifold):
         """Take or fit the atlas; return the encoding of the rows."""
         if manifold is None:
-            model = Atlas(random_state=self.random_state, verbose=self.verbose)
+            own = {"finer": None, "max_features": None} if self._is_published else {}
+            model = Atlas(random_state=self.random_state, verbose=self.verbose, **own)
             model = model if self.atlas is None else clone(self.atlas)
             self.atlas_ = model.set_params(q=self.q).fit(X).atlas_
         else:
@@ -142,9 +168,18 @@ class AtlasSVC(SemiSupervisedClassifier):
                     f"The atlas given holds {len(self.atlas_['interior'])} points, X has "
                     f"{X.shape[0]} rows. Fit it to the same rows."
                 )
+        self.atlas_ = self._levels(self.atlas_)
         if manifold is None or manifold.points is None:
             return encode(X, self.atlas_, self.q, np.arange(X.shape[0]))
-        return {name: np.asarray(value) for name, value in manifold.points.items()}
+        return {n: np.asarray(value) for n, value in self._levels(manifold.points).items()}
+
+    @property
+    def _is_published(self):
+        return self.variant == PUBLISHED
+
+    def _levels(self, arrays):
+        """Return the arrays of the atlases in use: one as published, else all there are."""
+        return coarse_part(arrays) if self._is_published else dict(arrays)
 
     def fit_code(self, code: dict[str, np.ndarray], labeled, codes, kernel=None) -> AtlasSVC:
         """Fit the SVM to encoded points.
@@ -166,13 +201,15 @@ class AtlasSVC(SemiSupervisedClassifier):
         own = take_rows(code, labeled)
         share = len(own["charts"]) / len(code["charts"])
         options = self._options(code, getattr(self, "atlas_", None), len(own["charts"]), share)
-        if self.cv is not None:
-            free = [name for name in ("gamma", "sigma", "C") if getattr(self, name) is None]
-            options = choose_options(own, codes, options, free, self.cv)
+        cv = option(self, VARIANTS, "cv")
+        if cv is not None:
+            grid = PUBLISHED_GRID if self._is_published else GRID
+            options = choose_options(own, codes, options, self._free(), cv, grid)
         options = options.replace(C=options.penalty(own))
         self.options_ = options
         self.q_ = encoding_width(code)
-        self.learner_, self.stored_shares_ = LEARNERS[self.kernel](options), None
+        atlas = getattr(self, "atlas_", None)
+        self.learner_, self.stored_shares_ = LEARNERS[self.kernel](options, atlas), None
         stored = self._stored(kernel, labeled)
         if stored is None:
             self.learner_.fit(own, codes)
@@ -182,6 +219,14 @@ class AtlasSVC(SemiSupervisedClassifier):
         K = stored[self.learner_.svm.support]
         self.stored_shares_ = self._kernel_shares(K[:, : kernel.n])
         return self
+
+    def _free(self):
+        """Return the names of the scales and penalty that are to be chosen."""
+        names = [name for name in ("gamma", "sigma", "C") if getattr(self, name) is None]
+        fixed = {"gamma"} if self.assignment == "hard" else set()
+        if self._is_published and self.kernel in KERNEL_OF:
+            fixed |= {"sigma"}  # Eqs. 13-15 have none
+        return [name for name in names if name not in fixed]
 
     def _stored(self, kernel, rows):
         """Return the rows of a stored kernel with the scales in use; None if there are none."""
@@ -200,16 +245,23 @@ class AtlasSVC(SemiSupervisedClassifier):
         return np.concatenate(parts)
 
     def _options(self, code, atlas, n_labeled, share):
-        names = ("kernel", "assignment", "normalize", "C", "solver", "scheme")
+        by_variant = {n: option(self, VARIANTS, n) for n in VARIANTS[self.variant] if n != "cv"}
+        sigma = self.sigma
+        if self._is_published:
+            n_labeled = None  # sigma that widens where labels are few is ours
+            sigma = 1.0 if sigma is None and self.kernel in KERNEL_OF else sigma
         return scaled_options(
             code,
             atlas,
             n_labeled,
             self.gamma,
-            self.sigma,
+            sigma,
+            kernel=self.kernel,
+            assignment=self.assignment,
+            C=self.C,
             share_labeled=share,
             seed=seed_of(self.random_state),
-            **{name: getattr(self, name) for name in names},
+            **by_variant,
         )
 
     def _decide(self, X, points=None, kernel=None):
@@ -218,7 +270,7 @@ class AtlasSVC(SemiSupervisedClassifier):
             return shares
         if points is None:
             points = encode(self._rows(X, reset=False), self.atlas_, self.q_)
-        return self.shares({name: np.asarray(value) for name, value in points.items()})
+        return self.shares({n: np.asarray(v) for n, v in self._levels(points).items()})
 
     def decision_function(self, X) -> np.ndarray:
         """Return a score per class, or of the second class if there are two.

@@ -1,20 +1,18 @@
-"""Learners on encoded points: dual and primal SVMs, nearest neighbor, choice of scales."""
+"""Learners on encoded points: dual and primal SVMs, and the nearest neighbor."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from scipy import sparse
 
-from fewfold.exceptions import InputError
+from fewfold.graph.neighbors import nearest_neighbors
 from fewfold.methods.atlas.arrays import finer_part
-from fewfold.methods.atlas.encoding import chart_entries, take_rows
+from fewfold.methods.atlas.encoding import back_project, take_rows
 from fewfold.methods.atlas.features import KERNEL_OF, atlas_features
 from fewfold.methods.atlas.kernels import atlas_kernel_rows, kernel_diagonal, kernel_scales
-from fewfold.svm.folds import stratified_folds
 from fewfold.svm.kernel_svm import KernelSVM, fit_kernel_svm
 from fewfold.svm.probability import decisions_to_proba
 
@@ -63,6 +61,7 @@ class KernelOptions:
     C: float | None = None
     solver: str = "auto"
     scheme: str = "auto"
+    balanced: bool = True
     n_charts: int = 1
     share_labeled: float = 0.0
     seed: int = 0
@@ -166,11 +165,15 @@ def scaled_options(
     )
 
 
-class DualSVM:
-    """SVMs on the kernel."""
+class _OnAtlas:
+    """What learners on encoded points are made of: their options, and the charts."""
 
-    def __init__(self, options: KernelOptions):
-        self.options = options
+    def __init__(self, options: KernelOptions, atlas: dict | None = None):
+        self.options, self.atlas = options, atlas
+
+
+class DualSVM(_OnAtlas):
+    """SVMs on the kernel."""
 
     def fit(self, code, codes, stored=None) -> DualSVM:
         """Train on encoded points and class codes; ``stored``: the kernel among them, if known."""
@@ -182,8 +185,8 @@ class DualSVM:
             other = part if columns is rows else take_rows(code, columns)
             return self.options.matrix(part, other)
 
-        C, scheme = self.options.penalty(code), self.options.scheme
-        svm = fit_kernel_svm(kernel, codes, C, scheme=scheme, balanced=True)
+        how = {"scheme": self.options.scheme, "balanced": self.options.balanced}
+        svm = fit_kernel_svm(kernel, codes, self.options.penalty(code), **how)
         return self.restore(take_rows(code, svm.support), svm)
 
     def restore(self, points, svm: KernelSVM) -> DualSVM:
@@ -200,11 +203,8 @@ class DualSVM:
         return self.svm.proba(K, 5.0, "product")
 
 
-class PrimalSVM:
+class PrimalSVM(_OnAtlas):
     """One-versus-rest linear SVMs on the features."""
-
-    def __init__(self, options: KernelOptions):
-        self.options = options
 
     def fit(self, code, codes) -> PrimalSVM:
         """Train on encoded points and class codes."""
@@ -246,65 +246,24 @@ class PrimalSVM:
         return decisions_to_proba(decisions, 2.0)
 
 
-class NearestInAtlas:
-    """The label of the nearest labeled point, measured inside the charts."""
-
-    def __init__(self, options: KernelOptions):
-        self.options = options
+class NearestInAtlas(_OnAtlas):
+    """The label of the nearest labeled point, all points moved to their cheapest charts."""
 
     def fit(self, code, codes) -> NearestInAtlas:
-        """Keep the encoded points and class codes."""
-        return self.restore(code, np.asarray(codes), int(np.max(codes)) + 1)
+        """Keep the back-projections of encoded points, and class codes."""
+        base = back_project(code, self.atlas)
+        return self.restore(base, np.asarray(codes), int(np.max(codes)) + 1)
 
-    def restore(self, points, codes, n_classes: int) -> NearestInAtlas:
-        """Take the state of a fitted learner: encoded labeled points and their class codes."""
-        self.points, self.codes, self.n_classes = points, codes, n_classes
+    def restore(self, base, codes, n_classes: int) -> NearestInAtlas:
+        """Take the state of a fitted learner: back-projected labeled points and their codes."""
+        self.base, self.codes, self.n_classes = base, codes, n_classes
         return self
 
     def shares(self, code) -> np.ndarray:
-        """Return 1 for the class of the nearest point; equal shares where no chart is common."""
-        nearest, distance = nearest_in_atlas(code, self.points)
-        shares = np.eye(self.n_classes)[self.codes[nearest]]
-        shares[np.isinf(distance)] = 1 / self.n_classes
-        return shares
-
-
-def nearest_in_atlas(
-    code: dict[str, np.ndarray], base: dict[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find the nearest encoded point inside the charts.
-
-    The squared distance of two points is the least, over charts both are encoded by, of
-    ``|P(x) - P(y)|^2 + E(x) + E(y)``: along the chart, and off it on either side.
-
-    Parameters
-    ----------
-    code, base : dicts of ndarrays
-        Encodings of ``m`` and ``n`` points.
-
-    Returns
-    -------
-    nearest : int ndarray of shape (m,)
-        0 where no chart is common.
-    squared : ndarray of shape (m,)
-        Squared distances; infinite where no chart is common.
-    """
-    m = len(code["charts"])
-    nearest, squared = np.zeros(m, int), np.full(m, np.inf)
-    entries = chart_entries(base["charts"])
-    for chart, (r, i) in chart_entries(code["charts"]).items():
-        if chart not in entries:
-            continue
-        c, j = entries[chart]
-        A = code["projections"][r, i].astype(np.float64)
-        B = base["projections"][c, j].astype(np.float64)
-        d2 = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
-        d2 += code["errors"][r, i][:, None] + base["errors"][c, j]
-        best = d2.argmin(axis=1)
-        value = d2[np.arange(len(r)), best]
-        better = value < squared[r]
-        nearest[r[better]], squared[r[better]] = c[best[better]], value[better]
-    return nearest, squared
+        """Return 1 for the class of the nearest point, of shape (n, n_classes)."""
+        query = back_project(code, self.atlas)
+        nearest = nearest_neighbors(self.base, 1, query=query).indices[:, 0]
+        return np.eye(self.n_classes)[self.codes[nearest]]
 
 
 LEARNERS = {
@@ -314,53 +273,3 @@ LEARNERS = {
     "quadcross": PrimalSVM,
     "nearest": NearestInAtlas,
 }
-
-# Factors tried around the default scales and penalty.
-_GRID = {"gamma": (0.7, 1.0, 1.4), "sigma": (0.5, 1.0, 2.0), "C": (0.5, 1.0, 5.0)}
-
-
-def choose_options(
-    code: dict[str, np.ndarray],
-    codes: np.ndarray,
-    options: KernelOptions,
-    free: list[str],
-    n_folds: int,
-) -> KernelOptions:
-    """Choose scales and penalty by cross-validation on labeled points only.
-
-    Parameters
-    ----------
-    code : dict of ndarrays
-        Encoding of the labeled points.
-    codes : int ndarray of shape (n_labeled,)
-    options : KernelOptions
-        Values that stay, and the middle of the grid.
-    free : list of str
-        Which of "gamma", "sigma" and "C" to choose.
-    n_folds : int
-        At most the size of the smallest class is used.
-
-    Returns
-    -------
-    KernelOptions
-        Those of least error; of equals, the nearest to the middle of the grid.
-    """
-    if n_folds < 2:
-        raise InputError(f"cv={n_folds}: allowed are numbers from 2 up, or None.")
-    folds = stratified_folds(codes, 0, n_folds)
-    if folds is None or options.kernel == "nearest":
-        return options  # a class seen once leaves nothing to validate on
-    middle = options.replace(C=options.penalty(code))
-    tried = []
-    for factors in product(*(_GRID[name] for name in free)):
-        by = dict(zip(free, factors))
-        trial = middle.scaled(by.get("gamma", 1.0), by.get("sigma", 1.0))
-        trial = trial.replace(C=middle.C * by.get("C", 1.0))
-        wrong = 0
-        for train, test in folds:
-            learner = LEARNERS[options.kernel](trial).fit(take_rows(code, train), codes[train])
-            guess = learner.shares(take_rows(code, test)).argmax(axis=1)
-            wrong += np.count_nonzero(guess != codes[test])
-        away = sum(abs(np.log(f)) for f in factors)
-        tried.append((wrong, away, len(tried), trial))
-    return min(tried)[3] if tried else options

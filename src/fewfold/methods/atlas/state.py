@@ -37,14 +37,14 @@ _POINTS = (
     Field("member", "bool", ("s", "w")),
 )
 _PRIMAL = (Field("weights", "float", ("f", "c")), Field("intercepts", "float", ("c",)))
-_NEAREST = (Field("codes", "int", ("s",), below="k"),)
+_NEAREST = (Field("base", "float", ("s", "r")), Field("codes", "int", ("s",), below="k"))
 
 
 def declare(notes: dict) -> tuple:
     """Return the declaration, by the kernel and by whether there is a finer atlas."""
     learner = LEARNERS.get(notes.get("kernel"), DualSVM)
     own = {DualSVM: SVM_STATE, PrimalSVM: _PRIMAL}.get(learner, _NEAREST)
-    level = _CHARTS if learner is PrimalSVM else (*_CHARTS, *_POINTS)
+    level = (*_CHARTS, *_POINTS) if learner is DualSVM else _CHARTS
     levels = [nested(prefix, level, shared=("r", "s")) for prefix in _prefixes(notes)]
     return (*HEAD, *(field for fields in levels for field in fields), *own)
 
@@ -73,13 +73,13 @@ def pack(model) -> dict:
     for prefix, own in zip(_prefixes(values), (options, options.finer)):
         values |= {prefix + "gamma": own.gamma, prefix + "sigma": own.sigma}
         values |= {prefix + name: np.asarray(atlas[prefix + name]) for name in _names(_CHARTS)}
-        if not isinstance(learner, PrimalSVM):
+        if isinstance(learner, DualSVM):
             values |= {prefix + name: learner.points[prefix + name] for name in _names(_POINTS)}
     if isinstance(learner, DualSVM):
         return values | svm_values(learner.svm)
     if isinstance(learner, PrimalSVM):
         return values | {"weights": learner.weights, "intercepts": learner.intercepts}
-    return values | {"codes": learner.codes}
+    return values | {"base": learner.base, "codes": learner.codes}
 
 
 def unpack(values: dict):
@@ -98,12 +98,14 @@ def unpack(values: dict):
         _agree("means", values["means"].shape[1], len(atlas["origin"]))
     options, *finer = (_options(values, prefix) for prefix in prefixes)
     options = options.replace(finer=finer[0]) if finer else options
-    learner, n_classes = LEARNERS[values["kernel"]](options), len(values["classes_"])
+    learner, n_classes = LEARNERS[values["kernel"]](options, atlas), len(values["classes_"])
     if isinstance(learner, PrimalSVM):
         found = values["weights"], values["intercepts"]
         _agree("weights", len(found[0]), _feature_count(atlas, options, values["q"]))
         _agree("intercepts", len(found[1]), 1 if n_classes == 2 else n_classes)
         return atlas, options, learner.restore(*found)
+    if not isinstance(learner, DualSVM):
+        return atlas, options, learner.restore(values["base"], values["codes"], n_classes)
     points = {
         prefix + name: values[prefix + name] for prefix in prefixes for name in _names(_POINTS)
     }
@@ -111,9 +113,7 @@ def unpack(values: dict):
         charts, m = points[prefix + "charts"], len(atlas[prefix + "means"])
         if charts.size and not 0 <= charts.min() <= charts.max() < m:
             raise InputError(f"AtlasSVC: '{prefix}charts' points outside of its {m} entries.")
-    if isinstance(learner, DualSVM):
-        return atlas, options, learner.restore(points, take_svm("AtlasSVC", n_classes, values))
-    return atlas, options, learner.restore(points, values["codes"], n_classes)
+    return atlas, options, learner.restore(points, take_svm("AtlasSVC", n_classes, values))
 
 
 def _options(values, prefix):

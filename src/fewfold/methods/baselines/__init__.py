@@ -13,6 +13,9 @@ _CHOOSE_ROWS = Parameter("choose_rows", integer(10), "labeled rows that choose w
 
 _FEATURE_SVM = (
     Parameter("kind", one_of("linear", "rbf"), "kernel", "rbf", argument="kernel"),
+    Parameter(
+        "scheme", one_of("rest", "pairs"), "of linear SVMs: each class, or each pair", "rest"
+    ),
     _C,
     _GAMMA,
     _CHOOSE_ROWS,

@@ -42,6 +42,7 @@ _LINEAR = (
     Field("weights_", "float", ("d", "p")),
     Field("intercept_", "float", ("p",)),
     Setting("scale_", positive()),
+    Setting("scheme", one_of("rest", "pairs")),
 )
 _RBF = (
     Field("support_rows_", "float", ("s", "d"), may_be_sparse=True),
@@ -58,7 +59,9 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
     Parameters
     ----------
     kernel : {"rbf", "linear"}
-        Pairs of classes, or each class against the rest.
+        "rbf" tells pairs of classes apart.
+    scheme : {"rest", "pairs"}
+        Of linear SVMs: each class against the rest, or each pair of classes.
     C, gamma : float or "cv"
         Penalty of the margin errors, and width of the RBF kernel; "cv" chooses by folds of the
         labeled rows.
@@ -85,6 +88,7 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
 
     kernel: str = "rbf"
     _: KW_ONLY
+    scheme: str = "rest"
     C: float | str = "cv"
     gamma: float | str = "cv"
     choose_rows: int = CHOOSE_ROWS
@@ -129,8 +133,9 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
     def _fit_linear(self, L, codes, some, seed):
         few = L[some]
         few = few / (mean_norm(few) if few.shape[0] < L.shape[0] else self.scale_)
-        C = choose_penalty(few, codes[some], grid_of(self.C, list(PENALTIES)), seed)
-        self.weights_, self.intercept_ = fit_linear_svm(L / self.scale_, codes, C, seed)
+        how = seed, self.scheme
+        C = choose_penalty(few, codes[some], grid_of(self.C, list(PENALTIES)), *how)
+        self.weights_, self.intercept_ = fit_linear_svm(L / self.scale_, codes, C, *how)
         self.details_ = {"C": C}
 
     def _fit_rbf(self, L, codes, some, seed, width):
@@ -159,9 +164,8 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
     def proba(self, X) -> np.ndarray:
         """Return class probabilities of rows that were checked, (n, n_classes)."""
         if self.kernel_ == "linear":
-            return decisions_to_proba(
-                decide_linear(X / self.scale_, self.weights_, self.intercept_)
-            )
+            svm = self.weights_, self.intercept_, self.scheme
+            return decisions_to_proba(decide_linear(X / self.scale_, *svm))
         factor = 5.0 if self.coupling_ == "product" else 1.0
         parts = [
             self.svm_.proba(
@@ -178,7 +182,8 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
             return super()._unpack(values)
         PlainState._unpack(self, values)
         n, found = len(self.classes_), len(values["intercept_"])
-        if found != (1 if n == 2 else n):
+        needed = 1 if n == 2 else n if values["scheme"] == "rest" else n * (n - 1) // 2
+        if found != needed:
             raise InputError(
                 f"{type(self).__name__}: {found} intercepts for {n} classes. Write the model again."
             )

@@ -24,7 +24,7 @@ class LinearSVM(FeatureSVC):
     [0, 0, 1]
     """
 
-    kernel, choose_rows = "linear", math.inf
+    kernel, scheme, choose_rows = "linear", "rest", math.inf
 
     def __init__(self, C="cv", *, random_state=0):
         self.C = C

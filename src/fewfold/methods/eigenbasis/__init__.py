@@ -2,6 +2,7 @@
 
 from fewfold.methods.base import Candidate, ManifoldType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, null, number, one_of, positive
+from fewfold.methods.variants import VARIANT
 
 RECORDS = (
     ManifoldType(
@@ -24,6 +25,7 @@ RECORDS = (
         target="fewfold.methods.eigenbasis.estimator:EigenbasisClassifier",
         needs=Needs(manifold=("eigenbasis",)),
         parameters=(
+            VARIANT,
             Parameter(
                 "n_vectors",
                 number(above=0),
@@ -33,14 +35,15 @@ RECORDS = (
             Parameter(
                 "min_vectors",
                 count() | null(),
-                "least number where a share is given; if not given, 200 are tried beside the share",
+                "least number where a share is given; if not given, 200 are tried beside the "
+                "share (published: 1)",
             ),
             Parameter("max_vectors", count() | null(), "most that a share of the labels gives"),
             Parameter(
                 "ridge",
                 number(0) | one_of("loo"),
-                "ridge penalty, or loo to choose it by leaving labels out",
-                "loo",
+                "ridge penalty, or loo to choose it by leaving labels out; by default that of the "
+                "variant",
             ),
             Parameter("smoothness", positive(), "power of the eigenvalues in the penalty", 2.0),
             Parameter(

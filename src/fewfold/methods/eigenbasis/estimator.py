@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.graph.build import GraphSettings
 from fewfold.linalg.laplacian import components
 from fewfold.methods.eigenbasis.basis import compute_basis
 from fewfold.methods.eigenbasis.regression import (
@@ -25,11 +26,21 @@ from fewfold.methods.eigenbasis.regression import (
 from fewfold.methods.estimators import GRAPH_STATE, GraphClassifier
 from fewfold.methods.parameters import one_of, positive
 from fewfold.methods.state import Field, Setting
+from fewfold.methods.variants import option
 from fewfold.svm.probability import decisions_to_proba
 
 # Many vectors are taken if labels left out err so much less with them than with a share.
 CLEARLY_LESS = 0.9
 MOST_VECTORS = 200  # prepared without knowing the labels
+
+VARIANTS = {
+    "default": {
+        "laplacian": "random_walk", "weights": "self_tuning", "ridge": "loo", "min_vectors": None,
+    },
+    "published": {
+        "laplacian": "unnormalized", "weights": "binary", "ridge": 0.0, "min_vectors": 1,
+    },
+}  # fmt: skip
 
 
 class EigenbasisModel:
@@ -126,23 +137,29 @@ class EigenbasisClassifier(GraphClassifier):
     ----------
     n_vectors : int or float
         Number of eigenvectors, or their share of the labeled samples.
+    variant : {"default", "published"}
+        "published" is the paper's algorithm: eigenvectors of ``D - W`` with weights 1, as many as
+        a fifth of the labels, the constant one among them, plain least squares. Options that are
+        given come first, and so do ``graph`` and ``manifold`` given to `fit`.
     min_vectors : int, optional
         Least number when a share is given. By default the number of classes; then 200 vectors,
         but at most a fifth of the samples, are tried as well, and kept if labels left out err
-        clearly less.
+        clearly less. Published: 1.
     max_vectors : int, optional
         Most that a share of the labels gives.
-    laplacian : {"random_walk", "symmetric", "unnormalized"}
-        The paper uses "unnormalized"; "random_walk" errs less when densities vary.
-    ridge : float or "loo"
-        Strength of the smoothness penalty; "loo" chooses it by leaving labels out.
+    laplacian : {"random_walk", "symmetric", "unnormalized"}, optional
+        Default: "random_walk", which errs less when densities vary. Published: "unnormalized".
+    ridge : float or "loo", optional
+        Strength of the smoothness penalty; "loo", the default, chooses it by leaving labels out.
+        Published: 0.
     smoothness : float
         Power of the eigenvalues in the penalty; the paper's functional has 1.
     n_neighbors : int
     metric : str
         Of the graph. "precomputed": ``X`` is a symmetric matrix of weights, and ``predict``
         takes the weights of new rows over the old ones.
-    weights : {"binary", "heat", "self_tuning", "relative"}
+    weights : {"binary", "heat", "self_tuning", "relative"}, optional
+        Default: "self_tuning". Published: "binary".
     graph_options : dict, optional
         Further fields of `fewfold.graph.build.GraphSettings`.
     extension : {"nystrom", "harmonic"}
@@ -193,14 +210,15 @@ class EigenbasisClassifier(GraphClassifier):
 
     n_vectors: float = 0.2
     _: KW_ONLY
+    variant: str = "default"
     min_vectors: int | None = None
     max_vectors: int | None = None
-    laplacian: str = "random_walk"
-    ridge: float | str = "loo"
+    laplacian: str | None = None
+    ridge: float | str | None = None
     smoothness: float = SMOOTHNESS
     n_neighbors: int = 8
     metric: str = "euclidean"
-    weights: str = "self_tuning"
+    weights: str | None = None
     graph_options: dict | None = None
     extension: str = "nystrom"
     tol: float = 1e-5
@@ -228,9 +246,9 @@ class EigenbasisClassifier(GraphClassifier):
             labels.rows,
             labels.codes,
             n_vectors=self.n_vectors,
-            minimum=self.min_vectors,
+            minimum=self._chosen("min_vectors"),
             maximum=self.max_vectors,
-            ridge=self.ridge,
+            ridge=self._chosen("ridge"),
             smoothness=self.smoothness,
         )
         self.eigenvalues_ = model.eigenvalues
@@ -251,30 +269,35 @@ class EigenbasisClassifier(GraphClassifier):
         n = graph.W.shape[0]
         most = max(2, min(self.max_vectors or MOST_VECTORS, n // 3))
         return compute_basis(
-            graph, most, self.laplacian, tol=self.tol, random_state=self.random_state
+            graph, most, self._chosen("laplacian"), tol=self.tol, random_state=self.random_state
         )
+
+    def graph_settings(self) -> GraphSettings:
+        """Return the settings of the graph that `fit` builds."""
+        return replace(super().graph_settings(), weights=self._chosen("weights"))
+
+    def _chosen(self, name):
+        return option(self, VARIANTS, name)
 
     def _basis(self, W, labels, manifold):
         if manifold is not None:
             _check_basis(manifold.arrays, W.shape[0])
             return manifold.arrays, manifold.settings.get("laplacian", "random_walk")
-        n, rows = W.shape[0], labels.rows
-        count = vector_count(
-            self.n_vectors, len(rows), n, min(n, len(self.classes_)), self.min_vectors
-        )
-        many = many_vectors(self.n_vectors, count, n, self.min_vectors)
+        n, rows, least = W.shape[0], labels.rows, self._chosen("min_vectors")
+        count = vector_count(self.n_vectors, len(rows), n, min(n, len(self.classes_)), least)
+        many = many_vectors(self.n_vectors, count, n, least)
         component = components(W)[1]
         # Components without labels take null vectors that cannot be used: compute as many more.
         idle = component.max() + 1 - len(np.unique(component[rows]))
         basis = compute_basis(
             self.graph_,
             many + idle,
-            self.laplacian,
+            self._chosen("laplacian"),
             tol=self.tol,
             random_state=np.random.default_rng(self.random_state).integers(2**31),
             n_jobs=self.n_jobs,
         )
-        return basis, self.laplacian
+        return basis, self._chosen("laplacian")
 
     def _proba(self, responses, reached):
         proba = decisions_to_proba(responses, self._model.scale)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from fewfold.exceptions import ConvergenceError, InputError
+from fewfold.exceptions import InputError
 from fewfold.graph.neighbors import nearest_neighbors
 
 METHODS = ("lle", "ltsa")
 # Share of the trace added to a neighborhood's Gram matrix, as in scikit-learn.
 _RIDGE = 1e-3
-# Above this many rows the map is found through a Cholesky factor. Its cost is n^3 / 3, that of
-# scikit-learn's dense solver 4 n^3 / 3 at a fraction of the speed, and its sparse one fills in.
+# Above this many rows the map is found through a Cholesky factor. Its cost is n^3 / 3, that of a
+# dense eigensolver 4 n^3 / 3 at a fraction of the speed, and a sparse factor fills in.
 _FACTOR_ROWS = 3000
 # Rows whose neighborhoods are in memory at once.
 _BLOCK_ROWS = 1024
@@ -21,8 +21,6 @@ _BLOCK_ROWS = 1024
 def embed(X, method: str, n_dims: int, n_neighbors: int, seed: int = 0) -> np.ndarray:
     """Map rows to few dimensions by their neighborhoods.
 
-    Up to 3000 rows with scikit-learn; above, the same eigenproblem by `smallest_vectors`.
-
     Parameters
     ----------
     X : array or sparse array of shape (n, n_features)
@@ -30,7 +28,7 @@ def embed(X, method: str, n_dims: int, n_neighbors: int, seed: int = 0) -> np.nd
         Locally linear embedding, or local tangent space alignment.
     n_dims : int
     n_neighbors : int
-        More than ``n_dims`` for "ltsa".
+        More than ``n_dims`` for "ltsa", whose neighborhoods hold the row itself as well.
     seed : int
         Start of the eigensolver.
 
@@ -52,33 +50,13 @@ def embed(X, method: str, n_dims: int, n_neighbors: int, seed: int = 0) -> np.nd
             f"n_neighbors from {least} to {X.shape[0] - 1}. Change one of them."
         )
     X = (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
-    if X.shape[0] <= _FACTOR_ROWS:
-        return _embed_few(X, method, n_dims, n_neighbors, seed)
     near = nearest_neighbors(X.astype(np.float32), n_neighbors).indices
-    align = lle_matrix(X, near) if method == "lle" else ltsa_matrix(X, near, n_dims)
-    return smallest_vectors(align, n_dims, seed)
-
-
-def _embed_few(X, method, n_dims, n_neighbors, seed):
-    from sklearn.manifold import LocallyLinearEmbedding
-
-    model = LocallyLinearEmbedding(
-        n_neighbors=n_neighbors,
-        n_components=n_dims,
-        method="standard" if method == "lle" else "ltsa",
-        reg=_RIDGE,
-        random_state=seed % 2**31,
-    )
-    # The sparse solver factors the matrix, and fails where it is exactly singular.
-    for solver in ("auto", "dense"):
-        try:
-            return model.set_params(eigen_solver=solver).fit_transform(X)
-        except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
-            reason = error
-    raise ConvergenceError(
-        f"{method} found no map of {X.shape[0]} rows with {n_neighbors} neighbors ({reason}). "
-        "Raise n_neighbors, or remove duplicate rows."
-    ) from reason
+    if method == "lle":
+        return smallest_vectors(lle_matrix(X, near), n_dims, seed)
+    # The row itself belongs to its neighborhood: otherwise rows that are nobody's neighbor are
+    # in none, and each takes an eigenvector of eigenvalue 0.
+    near = np.column_stack([np.arange(len(X)), near])
+    return smallest_vectors(ltsa_matrix(X, near, n_dims), n_dims, seed)
 
 
 def lle_matrix(X: np.ndarray, near: np.ndarray) -> sparse.csr_array:
@@ -137,8 +115,8 @@ def ltsa_matrix(X: np.ndarray, near: np.ndarray, n_dims: int) -> sparse.csr_arra
 def smallest_vectors(M: sparse.csr_array, n_dims: int, seed: int = 0) -> np.ndarray:
     """Return eigenvectors of a positive semidefinite matrix after its constant one.
 
-    Inverse iteration (ARPACK) with one dense Cholesky factor: neighbor graphs of many
-    dimensions fill a sparse factor anyway.
+    Up to 3000 rows by LAPACK; above, inverse iteration (ARPACK) with one dense Cholesky factor:
+    neighbor graphs of many dimensions fill a sparse factor anyway.
 
     Parameters
     ----------
@@ -152,19 +130,22 @@ def smallest_vectors(M: sparse.csr_array, n_dims: int, seed: int = 0) -> np.ndar
     float64 ndarray of shape (n, n_dims)
         By growing eigenvalue; columns of length 1.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_factor, cho_solve, eigh
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     n = M.shape[0]
-    # The shift moves no eigenvector. It must be more than rounding and less than the gaps.
-    shift = 1e-9 * M.diagonal().mean()
     dense = M.toarray(order="F")
-    dense[np.arange(n), np.arange(n)] += shift
-    factor = cho_factor(dense, lower=True, overwrite_a=True, check_finite=False)
-    inverse = LinearOperator((n, n), matvec=lambda v: cho_solve(factor, v, check_finite=False))
-    start = np.random.default_rng(seed).uniform(-1, 1, n)
-    values, vectors = eigsh(M, n_dims + 1, sigma=-shift, OPinv=inverse, v0=start, tol=1e-6)
-    vectors = vectors[:, np.argsort(values)[1:]]
+    if n <= _FACTOR_ROWS:
+        vectors = eigh(dense, subset_by_index=[1, n_dims], overwrite_a=True)[1]
+    else:
+        # The shift moves no eigenvector. It must be more than rounding and less than the gaps.
+        shift = 1e-9 * M.diagonal().mean()
+        dense[np.arange(n), np.arange(n)] += shift
+        factor = cho_factor(dense, lower=True, overwrite_a=True, check_finite=False)
+        inverse = LinearOperator((n, n), matvec=lambda v: cho_solve(factor, v, check_finite=False))
+        start = np.random.default_rng(seed).uniform(-1, 1, n)
+        values, vectors = eigsh(M, n_dims + 1, sigma=-shift, OPinv=inverse, v0=start, tol=1e-6)
+        vectors = vectors[:, np.argsort(values)[1:]]
     largest = np.abs(vectors).argmax(axis=0)
     return vectors * np.sign(vectors[largest, np.arange(n_dims)])
 

@@ -14,6 +14,7 @@ from fewfold.methods.parameters import (
     positive,
     text,
 )
+from fewfold.methods.variants import VARIANT
 
 _TRANSFORM = Parameter(
     "transform",
@@ -27,13 +28,18 @@ _STRENGTHS = number(0) | list_of(number(0))
 
 COPIES_PARAMETERS = (_TRANSFORM, _GAMMA, _C, _CV)
 INVARIANT_PARAMETERS = (
+    VARIANT,
     *COPIES_PARAMETERS,
     Parameter("base", one_of("rbf", "linear"), "base kernel", "rbf", argument="kernel"),
     Parameter(
         "copies_graph", one_of("orbit", "knn"), "how the copies of a sample are joined", "orbit"
     ),
     Parameter("n_neighbors", integer(1, 10000), "of copies_graph: knn", 5),
-    Parameter("deformation", _STRENGTHS, "strength along the copies, or several"),
+    Parameter(
+        "deformation",
+        _STRENGTHS,
+        "strength along the copies, or several; by default those of the variant",
+    ),
     Parameter("data_deformation", _STRENGTHS, "strength along the data graph"),
     Parameter("data_power", one_of(1, 2, 3), "power of the data graph's Laplacian", 2),
     Parameter("solver", one_of("auto", "exact", "lowrank"), "how the kernel is deformed", "auto"),
@@ -41,7 +47,7 @@ INVARIANT_PARAMETERS = (
 )
 
 # What the kernels depend on that the SVM chooses among.
-_OF_KERNEL = ("transform", "gamma", "base", "copies_graph", "n_neighbors", "deformation")
+_OF_KERNEL = ("variant", "transform", "gamma", "base", "copies_graph", "n_neighbors", "deformation")
 
 RECORDS = (
     KernelType(

@@ -26,8 +26,8 @@ class InvariantKernel(KernelRows):
     stages : dict
         ``splits``: the draws.
     settings : dict
-        ``transform``, ``base``, ``gamma``, ``deformation``, ``copies_graph``, ``n_neighbors``: as
-        `InvariantSVC` takes them.
+        ``variant``, ``transform``, ``base``, ``gamma``, ``deformation``, ``copies_graph``,
+        ``n_neighbors``: as `InvariantSVC` takes them.
 
     Attributes
     ----------
@@ -104,6 +104,7 @@ def kernel_key(settings: dict, image_shape) -> str:
         "base": settings.get("base", "rbf"),
         "copies_graph": settings.get("copies_graph", "orbit"),
         "n_neighbors": settings.get("n_neighbors", 5),
+        "variant": settings.get("variant", "default"),
     }
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -14,6 +14,7 @@ from fewfold.methods.invariance.graphs import (
     data_graph_of,
     data_laplacian,
     knn_laplacian,
+    node_delta,
     orbit_laplacians,
     powered,
 )
@@ -25,6 +26,7 @@ from fewfold.methods.invariance.samples import (
 )
 from fewfold.methods.invariance.selection import (
     STRENGTHS,
+    VARIANTS,
     WIDTHS,
     Choice,
     middle,
@@ -34,6 +36,7 @@ from fewfold.methods.invariance.selection import (
 from fewfold.methods.invariance.solver import Nodes, make_solver
 from fewfold.methods.parameters import one_of, positive
 from fewfold.methods.state import Field, Setting
+from fewfold.methods.variants import PUBLISHED, option
 from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.kernels import median_gamma
 from fewfold.svm.probability import decisions_to_proba
@@ -58,9 +61,15 @@ class InvariantSVC(LearnsFromCopies):
         steps of 15 degrees for images, "jitter" for other rows.
     image_shape : tuple of int, optional
         Shape of one row: (height, width[, channels]) or (length,).
+    variant : {"default", "published"}
+        "published" is the paper's algorithm: one strength for all, the bandwidth of the graph's
+        weights the average distance between the copies of a sample, width and C by folds.
+        Options that are given come first. What the paper leaves open, and the value taken:
+        ``docs/methods/invariance.md``.
     deformation : float or sequence, optional
         Strength of the graphs of copies, gamma of Eq. 4; 0 gives a plain SVM. Several are a
-        choice for ``cv``; without it the middle one is taken. Default: 10, 100, 1000.
+        choice for ``cv``; without it the middle one is taken. Default: 10, 100, 1000;
+        published: 100.
     data_deformation : float or sequence, optional
         Strength of the data graph over unlabeled and labeled rows; 0 ignores unlabeled rows.
         Default: 10, 100, 1000 if `fit` is given a graph, else 0.
@@ -132,6 +141,7 @@ class InvariantSVC(LearnsFromCopies):
         transform=None,
         image_shape=None,
         *,
+        variant="default",
         deformation=None,
         data_deformation=None,
         data_power=2,
@@ -148,6 +158,7 @@ class InvariantSVC(LearnsFromCopies):
     ):
         self.transform = transform
         self.image_shape = image_shape
+        self.variant = variant
         self.deformation = deformation
         self.data_deformation = data_deformation
         self.data_power = data_power
@@ -310,7 +321,7 @@ class InvariantSVC(LearnsFromCopies):
 
     def strengths(self) -> list[float]:
         """Return the strengths of the copies' graphs to choose among."""
-        return _strengths(STRENGTHS if self.deformation is None else self.deformation)
+        return _strengths(option(self, VARIANTS, "deformation"))
 
     def _nodes(self, X, rows, rest, graph, strengths, copies) -> Nodes:
         """Return the labeled rows' copies and, with a data graph, the unlabeled rows."""
@@ -324,7 +335,8 @@ class InvariantSVC(LearnsFromCopies):
             V = np.concatenate([V, np.asarray(X[rest], np.float32)])
         blocks = L = data = None
         if self.copies_graph == "orbit":
-            blocks = orbit_laplacians(copies, transform.edges())
+            delta = node_delta(copies) if self.variant == PUBLISHED else None
+            blocks = orbit_laplacians(copies, transform.edges(), delta)
         else:
             L = knn_laplacian(V[: n * m], min(self.n_neighbors, n * m - 1))
             L.resize((len(V), len(V)))

@@ -8,7 +8,7 @@ from scipy import sparse
 from fewfold.exceptions import ConfigError, InputError
 
 
-def orbit_laplacians(copies, edges) -> np.ndarray:
+def orbit_laplacians(copies, edges, delta: float | None = None) -> np.ndarray:
     """Return the Laplacian of each sample's own graph of copies ([invariance-2006] Eq. 1).
 
     Parameters
@@ -17,11 +17,13 @@ def orbit_laplacians(copies, edges) -> np.ndarray:
         What `fewfold.transforms.virtual_samples` returns.
     edges : int array of shape (n_edges, 2)
         Pairs of neighboring copies, `fewfold.transforms.Transform.edges`.
+    delta : float, optional
+        Of the weights ``exp(-delta d^2)``; by default `neighbor_delta` of the edges.
 
     Returns
     -------
     ndarray of shape (n, n_copies, n_copies)
-        ``D - W`` with weights ``exp(-delta d^2)``; see `neighbor_delta`.
+        ``D - W``.
 
     Examples
     --------
@@ -36,7 +38,7 @@ def orbit_laplacians(copies, edges) -> np.ndarray:
     for number, (a, b) in enumerate(edges):
         difference = copies[:, a] - copies[:, b]
         squared[:, number] = np.einsum("ij,ij->i", difference, difference, dtype=np.float64)
-    weights = np.exp(-neighbor_delta(squared) * squared)
+    weights = np.exp(-(neighbor_delta(squared) if delta is None else delta) * squared)
     L = np.zeros((n, n_copies, n_copies))
     for number, (a, b) in enumerate(edges):
         w = weights[:, number]
@@ -54,6 +56,23 @@ def neighbor_delta(squared) -> float:
     """
     mean = float(np.mean(squared)) if np.size(squared) else 0.0
     return 1.0 / mean if mean > 0 else 1.0
+
+
+def node_delta(copies) -> float:
+    """Return delta with the bandwidth of the paper: the average distance between the nodes.
+
+    One over the square of the mean distance, over all pairs of copies of one sample.
+
+    Examples
+    --------
+    >>> node_delta(np.array([[[0.0], [1.0], [2.0]]])) == 1 / (4 / 3) ** 2
+    True
+    """
+    copies = np.asarray(copies, np.float64)
+    own = np.einsum("nmd,nmd->nm", copies, copies)
+    squared = own[:, :, None] + own[:, None, :] - 2 * copies @ copies.transpose(0, 2, 1)
+    a, b = np.triu_indices(copies.shape[1], 1)
+    return neighbor_delta(np.sqrt(np.maximum(squared[:, a, b], 0)).mean() ** 2)
 
 
 def knn_laplacian(nodes, n_neighbors: int = 5) -> sparse.csr_array:

@@ -15,6 +15,8 @@ WIDTHS = (1.0, 2.0, 4.0)
 PENALTIES = (1.0, 10.0, 100.0)
 # Strengths of the copies' graphs, gamma of Eq. 4.
 STRENGTHS = (10.0, 100.0, 1000.0)
+# The paper has one, and does not print it.
+VARIANTS = {"default": {"deformation": STRENGTHS}, "published": {"deformation": 100.0}}
 
 
 @dataclass(frozen=True)
