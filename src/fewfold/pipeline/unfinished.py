@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from fewfold.pipeline.artifacts import atomic_path
 from fewfold.system.stopping import MARK
 
 NOTE = ".snakemake/fewfold-unfinished.json"
@@ -66,5 +65,7 @@ def warn_unless_forced(folder=".") -> None:
 
 
 def _write(names, folder):
+    from fewfold.pipeline.artifacts import atomic_path  # and with it HDF5, which commands need not
+
     with atomic_path(Path(folder, NOTE)) as part:
         part.write_text(json.dumps(names), encoding="utf-8")

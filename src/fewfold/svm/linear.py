@@ -55,9 +55,11 @@ def fit_linear_svm(
 
 
 def _fit(X, targets, C, seed):
+    from sklearn import config_context
     from sklearn.svm import LinearSVC
 
-    with warnings.catch_warnings():
+    fast = config_context(assume_finite=True, skip_parameter_validation=True)
+    with fast, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # slow convergence at large C; errors decide
         svm = LinearSVC(C=C, random_state=seed % 2**31, max_iter=2000).fit(X, targets)
     return svm.coef_.T, svm.intercept_
