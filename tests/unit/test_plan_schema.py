@@ -59,10 +59,23 @@ def test_a_key_like_no_other_gets_the_list():
     assert "Allowed: " in message(["methods", "knn", "zzzzzz"], 1)
 
 
-@pytest.mark.parametrize(("old", "new"), [("n_trials", "trials"), ("budgets", "labels"),
-                                          ("random_state", "seed")])  # fmt: skip
-def test_a_renamed_key_names_its_successor(old, new):
-    assert f"It is called {new!r} now." in message(["run", old], 1)
+@pytest.mark.parametrize(
+    ("place", "new"),
+    [
+        (["run", "n_trials"], "trials"),
+        (["run", "budgets"], "labels"),
+        (["run", "random_state"], "seed"),
+        (["methods", "multimanifold", "min_labelled"], "min_labeled"),
+        (["methods", "multimanifold", "min_unlabelled"], "min_unlabeled"),
+        (["methods", "invariant_svm", "deformations"], "deformation"),
+    ],
+)
+def test_a_renamed_key_names_its_successor(place, new):
+    assert f"It is called {new!r} now." in message(place, 1)
+
+
+def test_a_renamed_value_names_its_successor():
+    assert "it is called 'unlabeled' now" in message(["run", "evaluate"], "unlabelled")
 
 
 def test_every_mapping_of_the_schema_is_closed():

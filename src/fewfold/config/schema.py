@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 
 from fewfold.config.reading import check_plain, place_of
 from fewfold.exceptions import ConfigError
 from fewfold.methods.base import KernelType
+from fewfold.methods.parameters import RENAMED, hint
 from fewfold.methods.registry import REFERENCES, sections
 
 # The key that names the record of an entry, in the sections that records make up.
 TYPE_KEYS = {"manifolds": "type", "kernels": "type", "methods": "learner"}
-
-# Keys that were renamed: the old one fails, naming its successor.
-RENAMED = {"n_trials": "trials", "budgets": "labels", "random_state": "seed", "k": "n_neighbors"}
 
 
 def read_schema(root) -> dict:
@@ -108,7 +105,7 @@ def _explain(error):
         return _unknown_key(error, place)
     found = error.instance
     allowed = {
-        "enum": lambda: f"allowed: {', '.join(map(repr, error.validator_value))}",
+        "enum": lambda: _one_of(found, error.validator_value),
         "type": lambda: f"allowed: {_or(error.validator_value)}",
         "minimum": lambda: f"allowed: {error.validator_value} or more",
         "maximum": lambda: f"allowed: at most {error.validator_value}",
@@ -127,6 +124,12 @@ def _explain(error):
     return f"config: {place} is {shown}; {allowed}{meaning}. See config/README.md."
 
 
+def _one_of(found, allowed):
+    if isinstance(found, str) and RENAMED.get(found) in allowed:
+        return f"it is called {RENAMED[found]!r} now"
+    return f"allowed: {', '.join(map(repr, allowed))}"
+
+
 def _or(types):
     return " or ".join(types) if isinstance(types, list) else types
 
@@ -138,10 +141,4 @@ def _unknown_key(error, place):
         bad = next((k for k in error.instance), "")
         return f"config: the name {bad!r} at {place} is not allowed: {names}."
     extra = sorted(set(error.instance) - set(known))
-    key = extra[0]
-    if key in RENAMED and RENAMED[key] in known:
-        hint = f"It is called {RENAMED[key]!r} now."
-    else:
-        near = get_close_matches(key, known, 1, 0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(known)}."
-    return f"config: unknown key {key!r} at {place}. {hint}"
+    return f"config: unknown key {extra[0]!r} at {place}. {hint(extra[0], known)}"

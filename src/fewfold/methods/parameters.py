@@ -6,6 +6,7 @@ The JSON schema of configs, ``docs/config.md`` and the checks of estimators all 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from fewfold.exceptions import InputError
@@ -128,6 +129,37 @@ class Parameter:
         return {**self.type.schema, **({"description": self.help} if self.help else {})}
 
 
+# Names of settings that were changed: the old one fails, naming its successor.
+RENAMED = {
+    "n_trials": "trials",
+    "budgets": "labels",
+    "random_state": "seed",
+    "k": "n_neighbors",
+    "deformations": "deformation",
+    "data_deformations": "data_deformation",
+    "min_labelled": "min_labeled",
+    "min_unlabelled": "min_unlabeled",
+    "unlabelled": "unlabeled",
+    "labelled": "labeled",
+}
+
+
+def hint(name: str, known) -> str:
+    """Return what to write instead of a name that is not known: its successor, or the nearest.
+
+    Examples
+    --------
+    >>> hint("min_labelled", ["min_labeled", "sigma"])
+    "It is called 'min_labeled' now."
+    >>> hint("sigmma", ["min_labeled", "sigma"])
+    "Did you mean 'sigma'?"
+    """
+    if RENAMED.get(name) in known:
+        return f"It is called {RENAMED[name]!r} now."
+    near = get_close_matches(name, known, 1, 0.5)
+    return f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(known) or 'none'}."
+
+
 def check_parameters(owner: str, parameters: tuple[Parameter, ...], settings: dict) -> None:
     """Raise `InputError` for the first setting that is unknown or out of range.
 
@@ -148,9 +180,7 @@ def check_parameters(owner: str, parameters: tuple[Parameter, ...], settings: di
     known = {p.keyword: p for p in parameters}
     for name, value in settings.items():
         if name not in known:
-            raise InputError(
-                f"{owner} has no setting {name!r}. Allowed: {', '.join(sorted(known)) or 'none'}."
-            )
+            raise InputError(f"{owner} has no setting {name!r}. {hint(name, sorted(known))}")
         if not known[name].type.accepts(value):
             raise InputError(f"{owner}: {name}={value!r}. Allowed: {known[name].type.words()}.")
 
