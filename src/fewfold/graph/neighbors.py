@@ -82,7 +82,8 @@ def nearest_neighbors(
     method : {"auto", "exact", "approximate"}
         "approximate" searches the nearest of many lists of rows (`fewfold.graph.lists`); its
         recall is measured and returned. "auto" is exact up to 20 000 rows, and for at most
-        1000 new rows.
+        1000 new rows: of more rows than 20 000, an answer may differ with how many new rows are
+        asked for at once. "exact" and "approximate" do not look at their number.
     min_recall : float
         Share of the true neighbors to find: the approximate search visits as many lists as that
         takes on a sample, and twice as many again while the recall measured is below.
