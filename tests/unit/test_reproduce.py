@@ -11,8 +11,8 @@ from reproduction import load, write_page
 from reproduction_figures import series, sheet
 from reproduction_tables import cell, paper_table
 
-from fewfold.exceptions import ConfigError, InputError
-from fewfold.reproduce.command import with_trials
+from fewfold.exceptions import ConfigError, InputError, RunFailed
+from fewfold.reproduce.command import overrides, reproduce_all, with_trials
 from fewfold.reproduce.compare import (
     compare,
     count,
@@ -20,6 +20,7 @@ from fewfold.reproduce.compare import (
     judge_claims,
     lookup,
     status,
+    tally,
     tolerance,
 )
 from fewfold.reproduce.costs import by_stage, costs_of, longest_chain, time_on
@@ -29,6 +30,7 @@ from fewfold.reproduce.measured import (
     commit_at,
     facts,
     machine,
+    merge,
     read_measured,
     write_measured,
 )
@@ -37,12 +39,15 @@ from fewfold.reproduce.published import (
     COLUMNS,
     KEYS,
     REASON_COLUMNS,
+    ROLE_COLUMNS,
     check_key,
     data_folder,
     find_reason,
     read_claims,
     read_published,
     read_reasons,
+    read_roles,
+    role_of,
 )
 from fewfold.system.location import project_root
 
@@ -164,6 +169,48 @@ def test_counts_leave_out_what_was_not_compared():
     assert math.isnan(count(["not run"])["share"])
 
 
+def test_numbers_and_statements_are_counted_apart():
+    roles = pd.DataFrame(
+        [["mbed", "mbed_published", "published"], ["mbed", "mbed*", "ours"]], columns=ROLE_COLUMNS
+    )
+    ours = measured(
+        ("g50c", "mbed", 50, "error", 0.02, 0.001, 10, 1.0),
+        ("g50c", "mbed_published", 50, "error", 0.09, 0.001, 10, 1.0),
+        ("g50c", "kmeans", 50, "error", 0.053, 0.001, 10, 1.0),
+    )
+    rows = published(
+        row(), row(our_method="mbed_published", method="b"), row(our_method="kmeans", method="c")
+    )
+    statements = judge_claims(claim(), ours, NO_REASONS)
+    found = tally(compare(rows, ours, NO_REASONS), statements, roles)
+    assert {key: (c["compared"], c["missed"]) for key, c in found.items()} == {
+        ("numbers", "published"): (1, 1), ("numbers", "ours"): (1, 0),
+        ("numbers", "rival"): (1, 0), ("statements", "published"): (0, 0),
+        ("statements", "ours"): (1, 0), ("statements", "rival"): (0, 0),
+    }  # fmt: skip
+
+
+def test_a_description_may_be_off_to_either_side():
+    rows = published(row(unit="charts", value="835", our_method="charts:m", our_n_labels="0"))
+    for count_, word in ((829, "matched"), (500, "missed"), (1200, "missed")):
+        ours = measured(("g50c", "charts:m", 0, "charts", count_, math.nan, 1, math.nan))
+        assert list(compare(rows, ours, NO_REASONS)["status"]) == [word]
+
+
+def test_committed_roles_name_every_papers_own_method():
+    roles = read_roles(data_folder("published") / "roles.csv")
+    assert role_of(roles, "atlas", "published_rbf_mnist") == "published"
+    assert role_of(roles, "atlas", "atlas_rbf") == "ours"
+    assert role_of(roles, "atlas", "svm_rbf") == "rival"
+    assert {row["paper"] for row in roles.to_dict("records")} == set(KEYS)
+
+
+def test_a_bad_role_is_named(tmp_path):
+    (tmp_path / "roles.csv").write_text("paper,our_method,role\nmbed,m,best\n")
+    with pytest.raises(InputError, match="line 2: paper 'mbed', role 'best'; roles are published"):
+        read_roles(tmp_path / "roles.csv")
+
+
 def write_cost(path, seconds, cpu):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"s\tcpu_s\tmax_rss_mb\n{seconds}\t{cpu}\t100\n")
@@ -213,6 +260,46 @@ def test_a_run_becomes_a_measured_table(tmp_path, finished):
     found = lookup(again, "d", "m", "10", "%")
     assert found["mean"] == pytest.approx(20) and found["trials"] == 2
     assert lookup(again, "d", "train_method:m", "10", "s")["mean"] == 3
+
+
+def test_rows_that_were_not_measured_again_keep_their_commit(tmp_path):
+    make_run(tmp_path)
+    now = collect(tmp_path)
+    before = now.assign(commit="old")
+    extra = before[before["method"] == "m"].assign(method="n")
+    stale = before[before["method"] == "m"].assign(method="gone")
+    config = {"run": {"datasets": ["d"], "methods": ["m", "n"]}}
+    joined = merge(pd.concat([before, extra, stale]), now, config)
+    assert sorted(joined["method"]) == ["m", "n", "train_method:m"]
+    commits = dict(zip(joined["method"], joined["commit"]))
+    assert commits["n"] == "old" and commits["m"] == now["commit"][0] != "old"
+    assert facts("mbed", tmp_path, joined, 7)["cpu_s"] == 3
+
+
+def test_a_file_without_commits_of_rows_has_that_of_the_file(tmp_path):
+    make_run(tmp_path)
+    table = collect(tmp_path)
+    known = facts("mbed", tmp_path, table, 7) | {"commit": "abc; m: def"}
+    write_measured(tmp_path / "mbed.csv", table.drop(columns="commit"), known)
+    assert set(read_measured(tmp_path / "mbed.csv")[0]["commit"]) == {"abc"}
+
+
+def test_parts_of_a_paper_are_checked():
+    config = {"run": {"datasets": ["a", "b"], "methods": ["m"], "trials": 2}}
+    assert overrides(config) == {}
+    assert overrides(config, 5, ["a"], ["m"]) == {
+        "run": {"trials": 5, "datasets": ["a"], "methods": ["m"]}
+    }
+    with pytest.raises(ConfigError, match="--methods x: this part has no such entry"):
+        overrides(config, methods=["x"])
+
+
+def test_all_papers_say_their_time_first_and_one_that_fails_stops_no_other(tmp_path):
+    said = []
+    with pytest.raises(RunFailed, match="Not finished: atlas, eigenbasis, mbed"):
+        reproduce_all(cores=1, table_only=True, out=tmp_path, echo=said.append)
+    assert said[0].startswith("part") and said[len(KEYS) + 1].startswith("all ")
+    assert [line for line in said if line.startswith("--- ")] == [f"--- {key}" for key in KEYS]
 
 
 def test_no_run_is_one_clear_error(tmp_path):

@@ -10,7 +10,7 @@ import yaml
 
 from fewfold.exceptions import ConfigError, FewfoldError, RunFailed
 from fewfold.pipeline.artifacts import atomic_path
-from fewfold.reproduce.compare import compare, count, digits, judge_claims
+from fewfold.reproduce.compare import compare, count, digits, in_words, judge_claims, tally
 from fewfold.reproduce.measured import collect, facts, merge, read_measured, write_measured
 from fewfold.reproduce.published import (
     KEYS,
@@ -19,6 +19,7 @@ from fewfold.reproduce.published import (
     read_claims,
     read_published,
     read_reasons,
+    read_roles,
 )
 from fewfold.runner import run_locked
 from fewfold.system.location import checkout, project_root
@@ -219,12 +220,15 @@ def show(table: pd.DataFrame, claims: pd.DataFrame, echo) -> None:
     for status in ("missed", "not run"):
         for row in table[(table["status"] == status) & (table["reason"] != "")].to_dict("records"):
             echo(f"{status}: {row['method']} on {row['dataset']}: {row['reason']}")
+    found = tally(table, claims, read_roles(data_folder("published") / "roles.csv"))
+    for (what, role), counted in found.items():
+        if counted["compared"]:
+            echo(f"{what}, {WORDS[role]}: {in_words(counted)} matched or beaten")
     c = count([*table["status"], *claims["status"]])
-    only = c["published only"]
-    echo(
-        f"{c['beaten']} beaten, {c['matched']} matched, {c['missed']} missed, {c['not run']} not "
-        f"run, {only} published only."
-    )
+    echo(f"{c['not run']} not run, {c['published only']} published only.")
+
+
+WORDS = {"published": "published variant", "ours": "fewfold's defaults", "rival": "rivals"}
 
 
 def aligned(rows: list[tuple]) -> list[str]:

@@ -6,12 +6,14 @@ import math
 
 import pandas as pd
 
-from fewfold.reproduce.published import UNITS, find_reason
+from fewfold.reproduce.published import ROLES, UNITS, find_reason, role_of
 
 RELATIVE = 0.10  # where a paper gives no spread
 COUNTED = ("beaten", "matched", "missed")
 STATUSES = (*COUNTED, "not run", "no value", "shown only", "published only")
-MEASURED = ("measured", "measured_sd", "trials", "tolerance", "status", "reason")
+MEASURED = (
+    "measured", "measured_sd", "trials", "tolerance", "status", "reason", "protocol", "commit"
+)  # fmt: skip
 
 
 def digits(value: float, like: str = "") -> str:
@@ -85,7 +87,8 @@ def lookup(measured: pd.DataFrame, dataset, method, n_labels, unit) -> dict | No
         return None
     row = rows.iloc[0]
     mean = 1 - row["mean"] if kind.metric == "accuracy" else row["mean"]
-    return {"mean": kind.scale * mean, "sd": kind.scale * row["sd"], "trials": int(row["trials"])}
+    found = {"mean": kind.scale * mean, "sd": kind.scale * row["sd"], "trials": int(row["trials"])}
+    return found | {name: row.get(name, "") for name in ("protocol", "commit")}
 
 
 def _seconds(measured, dataset, method, n_labels):
@@ -97,7 +100,8 @@ def _seconds(measured, dataset, method, n_labels):
         return None
     row = rows.iloc[0]
     mean = row["mean"] if row["metric"] == "cpu_s" else row["fit_s"]
-    return {"mean": mean, "sd": math.nan, "trials": int(row["trials"])}
+    found = {"mean": mean, "sd": math.nan, "trials": int(row["trials"])}
+    return found | {name: row.get(name, "") for name in ("protocol", "commit")}
 
 
 def compare(published: pd.DataFrame, measured: pd.DataFrame | None, reasons) -> pd.DataFrame:
@@ -124,14 +128,15 @@ def compare(published: pd.DataFrame, measured: pd.DataFrame | None, reasons) -> 
 
 
 def _judge(row, measured, reasons):
-    found = dict.fromkeys(MEASURED[:4], math.nan) | {"reason": ""}
+    found = dict.fromkeys(MEASURED[:4], math.nan) | {"reason": "", "protocol": "", "commit": ""}
     if not row["our_method"]:
         return {**found, "status": "published only"}
     names = (row["our_dataset"], row["our_method"], row["our_n_labels"], row["unit"])
     ours = None if measured is None else lookup(measured, *names)
     if ours is None:
         return {**found, "status": "not run", "reason": _reason(reasons, row)}
-    found |= {"measured": ours["mean"], "measured_sd": ours["sd"], "trials": ours["trials"]}
+    found |= {"measured": ours["mean"], "measured_sd": ours["sd"]}
+    found |= {name: ours[name] for name in ("trials", "protocol", "commit")}
     if row["source"] == "drawn":
         return {**found, "status": "no value"}
     unit = UNITS[row["unit"]]
@@ -211,3 +216,43 @@ def count(statuses) -> dict:
     compared = sum(counts[name] for name in COUNTED)
     good = compared - counts["missed"]
     return {**counts, "compared": compared, "share": good / compared if compared else math.nan}
+
+
+def tally(cells: pd.DataFrame, claims: pd.DataFrame, roles: pd.DataFrame) -> dict[str, dict]:
+    """Count numbers and statements apart, each by whose they are.
+
+    Parameters
+    ----------
+    cells, claims : DataFrames
+        From `compare` and `judge_claims`.
+    roles : DataFrame
+        From `read_roles`.
+
+    Returns
+    -------
+    dict of `count`
+        By ("numbers" or "statements", role); a statement is of the role of its left side.
+    """
+    found = {}
+    for what, table, column in (
+        ("numbers", cells, "our_method"),
+        ("statements", claims, "left_method"),
+    ):
+        own = [role_of(roles, *pair) for pair in zip(table["paper"], table[column])]
+        for role in ROLES:
+            found[what, role] = count([s for s, r in zip(table["status"], own) if r == role])
+    return found
+
+
+def in_words(counted: dict) -> str:
+    """Say how many of what was compared matched.
+
+    Examples
+    --------
+    >>> in_words(count(["beaten", "matched", "missed", "not run"]))
+    '2 of 3 (67 %)'
+    """
+    if not counted["compared"]:
+        return "–"
+    met = counted["beaten"] + counted["matched"]
+    return f"{met} of {counted['compared']} ({100 * counted['share']:.0f} %)"

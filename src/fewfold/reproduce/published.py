@@ -21,6 +21,9 @@ CLAIM_COLUMNS = (
     "right_dataset right_method right_n right_value unit source note"
 ).split()
 REASON_COLUMNS = "paper where dataset method n_labels reason".split()
+ROLE_COLUMNS = "paper our_method role".split()
+# Of one of our methods: the paper's algorithm, fewfold's own defaults, or another method.
+ROLES = ("published", "ours", "rival")
 SOURCES = ("text", "eye", "recovered", "drawn")  # drawn: in a picture only, value not known
 RELATIONS = ("below", "at most")
 
@@ -174,3 +177,33 @@ def find_reason(reasons: pd.DataFrame, **cell) -> str:
         if all(fnmatchcase(str(cell[c]), row[c]) for c in REASON_COLUMNS[:-1]):
             return row["reason"]
     return ""
+
+
+def read_roles(path) -> pd.DataFrame:
+    """Read which of our methods are a paper's algorithm, and which are fewfold's own form of it.
+
+    ``*`` stands for anything in a method's name; of several lines the first that fits counts.
+    """
+    table = _read_text(path, ROLE_COLUMNS)
+    for line, row in enumerate(table.to_dict("records"), start=2):
+        if row["paper"] not in KEYS or row["role"] not in ROLES:
+            raise InputError(
+                f"{path}, line {line}: paper {row['paper']!r}, role {row['role']!r}; roles are "
+                f"{', '.join(ROLES)}."
+            )
+    return table
+
+
+def role_of(roles: pd.DataFrame, paper: str, method: str) -> str:
+    """Return the role of one of our methods; "rival" where no line names it.
+
+    Examples
+    --------
+    >>> roles = pd.DataFrame([["mbed", "mbed*", "ours"]], columns=ROLE_COLUMNS)
+    >>> role_of(roles, "mbed", "mbed"), role_of(roles, "mbed", "kmeans")
+    ('ours', 'rival')
+    """
+    for row in roles.to_dict("records"):
+        if row["paper"] == paper and fnmatchcase(method, row["our_method"]):
+            return row["role"]
+    return "rival"
