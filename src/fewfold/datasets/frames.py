@@ -9,16 +9,24 @@ import numpy as np
 
 from fewfold.datasets.column_names import check_names, check_wanted
 from fewfold.datasets.parquet import open_parquet, read_columns
+from fewfold.datasets.parquet import read_blocks as parquet_blocks
 from fewfold.datasets.raw_text import COMPRESSED, inner_suffix
 from fewfold.datasets.record_files import RECORD_SUFFIXES, read_records
 from fewfold.datasets.registry import nearest
-from fewfold.datasets.text_tables import TEXT_SUFFIXES, line_of_row, open_text, parse_text
+from fewfold.datasets.text_tables import (
+    TEXT_SUFFIXES,
+    blocks_of_text,
+    line_of_row,
+    open_text,
+    parse_text,
+)
 from fewfold.exceptions import InputError
 from fewfold.system.memory import require
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 # Suffixes of compressed files stand for what is inside: my.csv.gz.
 TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *RECORD_SUFFIXES, *COMPRESSED)
+BLOCK_ROWS, BLOCK_BYTES = 65_536, 1 << 25  # of tables that are read block by block
 COLUMN_BYTES = 15_000  # taken by each column of a table while it is understood (measured)
 
 
@@ -78,10 +86,46 @@ def read_frame(
     else:
         table = _read_text(file, text_columns, only, delimiter, encoding, all_text)
     if table.num_rows == 0:
-        raise InputError(
-            f"{file}: there is a header ({table.num_columns} columns) but no data row. "
-            "Add at least one row."
-        )
+        _refuse_empty(file, table.num_columns)
+    return _as_frame(table, text_columns)
+
+
+def read_blocks(path: str | Path, *, text_columns: Iterable[str] = ()):
+    """Read a table as data frames of some ten thousand rows each, in order.
+
+    Text and Parquet are read block by block, so that memory does not grow with the file; files
+    of records are one block. Arguments as of `read_frame`.
+    """
+    file = existing_file(path)
+    text_columns = list(text_columns)
+    if is_records(file):
+        yield _read_records(file, text_columns, None)
+        return
+    if file.suffix.lower() in PARQUET_SUFFIXES:
+        names = check_names(file, open_parquet(file).schema_arrow.names)
+        _check_width(file, len(names))
+        tables = (table.rename_columns(names) for table in parquet_blocks(file, names, BLOCK_ROWS))
+    else:
+        whole = open_text(file)
+        _check_width(file, len(whole.names), BLOCK_BYTES)
+        parts = blocks_of_text(whole, BLOCK_BYTES)
+        tables = (parse_text(part, set(text_columns), None) for part in parts)
+    is_empty = True
+    for table in tables:
+        if table.num_rows:
+            is_empty = False
+            yield _as_frame(table, text_columns)
+    if is_empty:
+        _refuse_empty(file, len(column_names(file)))
+
+
+def _refuse_empty(file, n_columns):
+    raise InputError(
+        f"{file}: there is a header ({n_columns} columns) but no data row. Add at least one row."
+    )
+
+
+def _as_frame(table, text_columns):
     types = {field.name: field.type for field in table.schema}
     # Each column is let go as soon as the frame has it: the table may be large.
     frame = table.to_pandas(split_blocks=True, self_destruct=True)

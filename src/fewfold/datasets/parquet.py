@@ -46,6 +46,13 @@ def read_columns(file: Path, names: list[str]):
     """
     import pyarrow as pa
 
+    return pa.concat_tables(read_blocks(file, names, None))
+
+
+def read_blocks(file: Path, names: list[str], n_rows: int | None):
+    """Read columns as Arrow tables of so many rows each (None: all at once); as `read_columns`."""
+    import pyarrow as pa
+
     opened = open_parquet(file)
     for field in opened.schema_arrow:
         if field.name in names and pa.types.is_nested(field.type) and not is_vector(field.type):
@@ -54,7 +61,10 @@ def read_columns(file: Path, names: list[str]):
                 "booleans, times, text, lists of numbers. Flatten or remove it."
             )
     fixed, texts = _announced(opened.metadata, set(names))
-    what = f"{opened.metadata.num_rows} rows x {len(names)} columns"
+    everything = max(opened.metadata.num_rows, 1)
+    n_rows = min(n_rows or everything, everything)
+    fixed = fixed * n_rows // everything
+    what = f"{n_rows} rows x {len(names)} columns"
     advice = "Take fewer columns or a sample."
     require(fixed, file, what, advice=advice)
     # A text stored once may stand in every row. Read by number, such a column stays small.
@@ -62,11 +72,20 @@ def read_columns(file: Path, names: list[str]):
     with sound(file, "a whole Parquet file"):
         from pyarrow import parquet
 
-        table = parquet.ParquetFile(file, read_dictionary=doubtful).read(columns=names)
-    size = fixed + sum(_decoded_text(table[name]) for name in doubtful)
-    require(size, file, what, advice=advice)
-    with sound(file, "a whole Parquet file"):
-        return _plain(table, doubtful, opened.schema_arrow)
+        opened = parquet.ParquetFile(file, read_dictionary=doubtful)
+        whole = n_rows == everything
+        tables = [opened.read(columns=names)] if whole else _batches(opened, names, n_rows)
+        for table in tables:
+            size = fixed + sum(_decoded_text(table[name]) for name in doubtful)
+            require(size, file, what, advice=advice)
+            yield _plain(table, doubtful, opened.schema_arrow)
+
+
+def _batches(opened, names, n_rows):
+    import pyarrow as pa
+
+    for batch in opened.iter_batches(n_rows, columns=names):
+        yield pa.Table.from_batches([batch])
 
 
 def _announced(meta, wanted: set) -> tuple[int, dict]:

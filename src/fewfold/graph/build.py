@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import GraphWarning
-from fewfold.graph.neighbors import Neighbors, nearest_neighbors
+from fewfold.graph.neighbors import KeptIndex, Neighbors, nearest_neighbors
 from fewfold.graph.settings import GraphSettings
 from fewfold.graph.weights import (
     as_matrix,
@@ -40,6 +40,8 @@ class NeighborGraph:
         Each point's connected component, 0 the largest.
     isolated : ndarray
         Points without any edge.
+    kept : KeptIndex
+        What searches for new rows prepare once.
     """
 
     W: sparse.csr_array
@@ -50,9 +52,10 @@ class NeighborGraph:
     n_components: int
     component: np.ndarray
     isolated: np.ndarray
+    kept: KeptIndex = field(default_factory=KeptIndex, compare=False, repr=False)
 
 
-def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progress=None):
+def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progress=None, kept=None):
     """Search neighbors as the settings say; arguments as in `nearest_neighbors`."""
     if settings.is_plain:
         return nearest_neighbors(
@@ -64,6 +67,7 @@ def find_neighbors(X, settings: GraphSettings, *, query=None, rows=None, progres
             method=settings.method,
             min_recall=settings.min_recall,
             progress=progress,
+            kept=kept,
         )
     # Needs compiled code and transforms: loaded only by graphs that ask for it.
     from fewfold.graph.rerank import find_invariant_neighbors
@@ -139,6 +143,10 @@ def extension_weights(graph: NeighborGraph, neighbors: Neighbors) -> sparse.csr_
 
 
 def extend_graph(graph: NeighborGraph, X, X_new, *, progress=None) -> sparse.csr_array:
-    """Attach new rows to a graph built on ``X``: search, then `extension_weights`."""
-    neighbors = find_neighbors(X, graph.settings, query=X_new, progress=progress)
+    """Attach new rows to a graph built on ``X``: search, then `extension_weights`.
+
+    What a search over many rows prepares is kept with the graph for the next batch of new rows.
+    """
+    kept = graph.kept
+    neighbors = find_neighbors(X, graph.settings, query=X_new, progress=progress, kept=kept)
     return extension_weights(graph, neighbors)

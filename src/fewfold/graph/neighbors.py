@@ -52,6 +52,16 @@ class Neighbors:
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
 
 
+class KeptIndex:
+    """What an approximate search over fixed rows prepares, kept for further batches of queries.
+
+    Rows are sorted into lists, and the number of lists to visit is chosen, by the first batch.
+    """
+
+    def __init__(self):
+        self.index = self.probes = self.spare = self.recall = None
+
+
 def nearest_neighbors(
     X,
     n_neighbors: int,
@@ -64,6 +74,7 @@ def nearest_neighbors(
     n_probes: int | None = None,
     random_state: int = 0,
     progress=None,
+    kept: KeptIndex | None = None,
 ) -> Neighbors:
     """Find the nearest rows of ``X`` for each query row.
 
@@ -93,6 +104,9 @@ def nearest_neighbors(
         Seed of the approximate index and of the recall sample.
     progress : callable, optional
         Called with the number of query rows finished since the last call.
+    kept : KeptIndex, optional
+        Filled by the first approximate search of new rows, and used by the next ones, which must
+        have the same other arguments.
 
     Returns
     -------
@@ -130,30 +144,39 @@ def nearest_neighbors(
         found, recall = _exact_search(base, wanted, n_neighbors, own, progress), None
     else:
         found, recall = _list_search(
-            base, wanted, n_neighbors, own, n_probes, min_recall, random_state, progress
-        )
+            base, wanted, n_neighbors, own, n_probes, min_recall, random_state, progress,
+            KeptIndex() if kept is None else kept,
+        )  # fmt: skip
     return Neighbors(found[0], _to_distance(found[1], metric), recall)
 
 
-def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress):
+def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress, kept):
     """Search lists, more of them if the recall falls short; return what was found, and it."""
     from fewfold.graph.lists import SPARE, build_index, choose_probes, search_index
 
-    index, spare = build_index(base, seed=seed), SPARE
-    # Halfway between the least recall and 1: a sample chooses, another one judges.
-    probes = n_probes or choose_probes(
-        index, min(k, len(base) - 1), (1 + min_recall) / 2, seed=seed
-    )
+    if kept.index is None:
+        kept.index, kept.spare = build_index(base, seed=seed), SPARE
+        # Halfway between the least recall and 1: a sample chooses, another one judges.
+        kept.probes = n_probes or choose_probes(
+            kept.index, min(k, len(base) - 1), (1 + min_recall) / 2, seed=seed
+        )
     while True:
         found = search_index(
-            index, base, wanted, k, own, n_probes=probes, spare=spare, progress=progress
-        )
+            kept.index, base, wanted, k, own, n_probes=kept.probes, spare=kept.spare,
+            progress=progress,
+        )  # fmt: skip
         _complete(base, wanted, own, k, found)
+        if kept.recall is not None:
+            return found, kept.recall
         recall = _measure_recall(base, wanted, own, *found, seed + 1)
-        is_all = probes >= index.n_lists and (index.turn is None or spare * k >= len(base))
+        index = kept.index
+        is_all = kept.probes >= index.n_lists and (
+            index.turn is None or kept.spare * k >= len(base)
+        )
         if n_probes or recall >= min_recall or is_all:
+            kept.recall = recall
             return found, recall
-        probes, spare, progress = 2 * probes, 2 * spare, None
+        kept.probes, kept.spare, progress = 2 * kept.probes, 2 * kept.spare, None
 
 
 def _check_choice(name, value, allowed):

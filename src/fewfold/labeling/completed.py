@@ -27,6 +27,7 @@ from fewfold.labeling.given import arrow_column
 from fewfold.pipeline.artifacts import atomic_path
 
 CONFIDENCE = "_confidence"
+_BLOCK_ROWS = 50_000
 _PLAIN = (str, int, float, bool, np.generic, type(None))  # what a cell of Excel may be
 _ARROW = (*frames.PARQUET_SUFFIXES, *FEATHER_SUFFIXES)
 # Older spreadsheets and OpenDocument are read, but not written here.
@@ -120,9 +121,9 @@ class Completed:
         elif self.source != "table":
             write_table(answer, target)
         elif kind in TEXT_SUFFIXES and own in TEXT_SUFFIXES:
-            with atomic_path(target) as part:
-                text = self._text(kind, column, labels, confidence)
-                part.write_bytes(_packed(text, target.suffix.lower()))
+            with atomic_path(target) as part, _packing(part, target.suffix.lower()) as stream:
+                for text in self._text(kind, column, labels, confidence):
+                    stream.write(text)
         elif kind in _ARROW and own in _ARROW:
             _write_arrow(self._arrow(own, column, labels, confidence), target)
         else:
@@ -152,23 +153,35 @@ class Completed:
         return frames.read_frame(self.path, text_columns=text, all_text=written, **reading)
 
     def _text(self, kind, column, labels, confidence):
-        """Cells as they are written, but those of the target."""
+        """Cells as they are written, but those of the target; block by block of rows."""
+        import pyarrow as pa
+
         table = open_text(self.path, self.delimiter, self.encoding)
-        frame = pd.read_csv(io.StringIO(str(table.body, "utf-8")), sep=table.delimiter, dtype=str,
-                            names=table.names, keep_default_na=False, na_filter=False,
-                            index_col=False)  # fmt: skip
         words = np.array(["" if v is None or v != v else str(v) for v in labels], dtype=object)
-        rounded = ["" if np.isnan(c) else f"{c:.4g}" for c in confidence]
-        frame = _filled(frame, column, words, rounded)
         same = kind == inner_suffix(self.path)
         delimiter = table.delimiter if same else TEXT_SUFFIXES[kind]
-        header = list(frame.columns)
-        if len(table.header) == len(table.names):  # names as they are written
-            header[: len(table.names)] = table.header
-        text = frame.to_csv(sep=delimiter, index=False, lineterminator="\n", header=header)
-        return ((table.before if same else "") + text).encode(
-            "utf-8-sig" if self.path.open("rb").read(3) == b"\xef\xbb\xbf" else "utf-8"
-        )
+        if self.path.open("rb").read(3) == b"\xef\xbb\xbf":
+            yield b"\xef\xbb\xbf"
+        yield (table.before if same else "").encode()
+        body = io.TextIOWrapper(pa.BufferReader(pa.py_buffer(table.body)), "utf-8", newline="")
+        blocks = pd.read_csv(body, sep=table.delimiter, dtype=str, names=table.names,
+                             keep_default_na=False, na_filter=False, index_col=False,
+                             chunksize=_BLOCK_ROWS)  # fmt: skip
+        start = 0
+        for frame in blocks:
+            part = slice(start, start + len(frame))
+            rounded = ["" if np.isnan(c) else f"{c:.4g}" for c in confidence[part]]
+            frame = _filled(frame, column, words[part], rounded)
+            header = list(frame.columns)
+            if len(table.header) == len(table.names):  # names as they are written
+                header[: len(table.names)] = table.header
+            yield frame.to_csv(
+                sep=delimiter,
+                index=False,
+                lineterminator="\n",
+                header=header if not start else False,
+            ).encode()
+            start = part.stop
 
     def _arrow(self, own, column, labels, confidence):
         """The table with its own types; only the target changes."""
@@ -221,8 +234,8 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
                       date_format="iso")  # fmt: skip
     else:
         frame.to_csv(out, sep=TEXT_SUFFIXES[kind], index=False, lineterminator="\n")
-    with atomic_path(path) as part:
-        part.write_bytes(_packed(out.getvalue(), path.suffix.lower()))
+    with atomic_path(path) as part, _packing(part, path.suffix.lower()) as stream:
+        stream.write(out.getvalue())
 
 
 def _write_excel(frame, out, path):
@@ -285,13 +298,14 @@ def _like(labels, column):
     return words.to_numpy()
 
 
-def _packed(data: bytes, suffix: str) -> bytes:
+def _packing(path: Path, suffix: str):
+    """Open a file for bytes, compressed as a suffix says."""
     if suffix == ".gz":
-        return gzip.compress(data)
+        return gzip.open(path, "wb")
     if suffix == ".bz2":
-        return bz2.compress(data)
+        return bz2.open(path, "wb")
     if suffix == ".zst":
         import pyarrow as pa
 
-        return pa.compress(data, codec="zstd", asbytes=True)
-    return data
+        return pa.CompressedOutputStream(str(path), "zstd")
+    return open(path, "wb")

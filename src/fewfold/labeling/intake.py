@@ -157,8 +157,7 @@ def _features(content: FileContent, scale: str):
     if is_table and scale == "auto" and content.image_shape is None:
         plan = plan_columns(content.frame, content.plan.columns)
         if plan["columns"]:
-            X, names = prepare_columns(content.frame, content.plan.columns, plan)
-            return X.astype(np.float32), names, plan
+            return *prepare_columns(content.frame, content.plan.columns, plan), plan
     X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
     return X, content.feature_names, None
 

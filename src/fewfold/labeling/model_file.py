@@ -22,6 +22,7 @@ from fewfold.pipeline import artifacts
 from fewfold.pipeline.layout import MODEL_FILE
 
 FAR_QUANTILE = 0.99
+_BLOCK_ROWS = 65_536
 MOST_REFERENCES, MOST_REFERENCE_BYTES = 2000, 16_000_000
 REMEDY = "Get the model file again, or make it again with 'fewfold label'."
 # What numpy, scipy and scikit-learn raise on states that are allowed one by one, not together.
@@ -190,21 +191,31 @@ class Model:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                answers = [self._answer(model, X_new) for _, model in self.members]
-                found = self._combined(answers)
-                found["far"] = self._is_far(X_new)
+                parts = [
+                    self._predict_block(X_new[start : start + _BLOCK_ROWS])
+                    for start in range(0, max(X_new.shape[0], 1), _BLOCK_ROWS)
+                ]
         except FewfoldError:
             raise
         except _MISFITS as error:
             raise InputError(
                 f"{self.path} does not fit: its members cannot label rows ({error}). {REMEDY}"
             ) from error
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _predict_block(self, X_new):
+        attached = {}  # members on one graph attach new rows once
+        answers = [self._answer(model, X_new, attached) for _, model in self.members]
+        found = self._combined(answers)
+        found["far"] = self._is_far(X_new)
         return found
 
-    def _answer(self, model, X_new):
+    def _answer(self, model, X_new, attached):
         if self.task == "regression":
             return np.asarray(model.predict(X_new), dtype=np.float64)
-        proba = np.asarray(model.predict_proba(X_new), dtype=np.float64)
+        share = getattr(model, "extensions_like", None)
+        stages = {} if share is None else share(X_new, attached)
+        proba = np.asarray(model.predict_proba(X_new, **stages), dtype=np.float64)
         columns = np.asarray(model.classes_).astype(np.int64)
         return class_columns(proba, columns, len(self.classes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,6 @@ from fewfold.labeling.completed import write_table, written_kind
 from fewfold.labeling.given import STDIN, is_frame, stored_input
 from fewfold.labeling.model_file import Model
 from fewfold.labeling.preparation import prepare_columns
-from fewfold.labeling.sizes import check_memory
 from fewfold.labeling.words import size_words
 from fewfold.labeling.workspace import as_compared
 from fewfold.linalg.preparation import check_finite
@@ -34,29 +34,30 @@ FAR_SHARE = 0.05  # five times as many far rows as there should be
 
 
 def read_new_rows(model: Model, path, echo=lambda text: None):
-    """Read new rows as the model's table was read.
+    """Read new rows as the model's table was read, tables block by block.
 
-    Returns
-    -------
+    Yields
+    ------
     X : array of shape (n, d)
     names : list of str or None
     id_name : str
     """
     if Path(path).expanduser().is_dir():
-        return _read_folder(model, Path(path).expanduser())
+        yield _read_folder(model, Path(path).expanduser())
+        return
     file = frames.existing_file(path)
-    check_memory(file)
     kind = kind_of(file).name
     if kind == "cells":
-        return _read_cells(model, file)
-    if model.columns is not None:
-        return _read_columns(model, file, kind, echo)
-    if kind != "arrays":
+        yield _read_cells(model, file)
+    elif model.columns is not None:
+        yield from _read_columns(model, file, kind, echo)
+    elif kind != "arrays":
         raise InputError(
             f"{file}: the model was made from an array of {model.n_features} features per row; "
             "give an NPZ, NPY or HDF5 file."
         )
-    return _as_prepared(read_matrix(file)), None, "row"
+    else:
+        yield _as_prepared(read_matrix(file)), None, "row"
 
 
 def _read_folder(model, folder):
@@ -86,19 +87,25 @@ def _read_columns(model, file, kind, echo):
     # Numbers that were written as text: as they are, or "1.500" would be another number.
     is_text = inner_suffix(file) in frames.TEXT_SUFFIXES
     written = [c["name"] for c in model.columns if is_text and "written" in c]
-    frame = frames.read_frame(file, text_columns=[*text, *written])
-    X, _ = encode_table(frame, model.columns, place_of(file, Request(FileOptions(), command=True)))
-    if model.found["preparation"] is not None:  # the former has checked every column
-        X = prepare_columns(frame, model.columns, model.found["preparation"])[0].astype(np.float32)
-    for column, found in new_categories(frame, model.columns).items():
+    place = place_of(file, Request(FileOptions(), command=True))
+    preparation, id_name = model.found["preparation"], model.found["id_name"] or "row"
+    unknown, first = {}, 0
+    for frame in frames.read_blocks(file, text_columns=[*text, *written]):
+        here = replace(place, first=first)
+        X, _ = encode_table(frame, model.columns, here)
+        if preparation is not None:  # the former has checked every column
+            X, _ = prepare_columns(frame, model.columns, preparation)
+        for column, found in new_categories(frame, model.columns).items():
+            unknown.setdefault(column, set()).update(found)
+        ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
+        first += len(frame)
+        yield X, ids, id_name if ids is not None else "row"
+    for column, found in unknown.items():
+        some = ", ".join(map(repr, sorted(found)[:5]))
         echo(
             f"Warning: the column {column!r} has values that the model does not know "
-            f"({', '.join(map(repr, found[:5]))}{', ...' if len(found) > 5 else ''}); they count "
-            "as none of the known ones."
+            f"({some}{', ...' if len(found) > 5 else ''}); they count as none of the known ones."
         )
-    id_name = model.found["id_name"] or "row"
-    ids = frame[id_name].astype(str).tolist() if id_name in frame.columns else None
-    return X, ids, id_name if ids is not None else "row"
 
 
 def new_categories(frame, columns) -> dict[str, list]:
@@ -194,10 +201,17 @@ def predict(
         check_output_file(out, inputs=[model, path])
     size = Path(model).stat().st_size if Path(model).is_file() else 0
     loaded = Model.load(model)
-    X, ids, id_name = read_new_rows(loaded, path, echo)
-    echo(f"Model: {loaded.method} ({size_words(size)}); {X.shape[0]} new rows.")
-    found = loaded.predict(X)
-    table = pd.DataFrame({id_name: ids if ids is not None else np.arange(1, X.shape[0] + 1)})
+    words, parts, names, id_name = [], [], [], "row"
+    for X, ids, called in read_new_rows(loaded, path, words.append):
+        parts.append(loaded.predict(X))
+        names += ids or ()
+        id_name = called
+    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    n = len(found["label"])
+    echo(f"Model: {loaded.method} ({size_words(size)}); {n} new rows.")
+    for word in words:
+        echo(word)
+    table = pd.DataFrame({id_name: names or np.arange(1, n + 1)})
     if loaded.task == "regression":
         table["label"] = found["label"]
     else:

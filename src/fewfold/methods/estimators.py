@@ -255,6 +255,28 @@ class GraphClassifier(SemiSupervisedClassifier):
             return weights
         return extend_graph(self.graph_, self.X_fit_, self._rows(X, reset=False))
 
+    def extensions_like(self, X, known: dict) -> dict:
+        """Return the stage ``extension`` of new rows, shared by all who attach them alike.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        known : dict
+            Extensions of the same rows so far; taken from, and added to.
+
+        Returns
+        -------
+        dict
+            For `predict_proba`; empty where no features of the graph's rows are known.
+        """
+        if self.X_fit_ is None or not isinstance(self.graph_, NeighborGraph):
+            return {}
+        graph = self.graph_
+        key = (id(self.X_fit_), id(graph.scales), repr(graph.settings), graph.bandwidth)
+        if key not in known:
+            known[key] = self._extension(X)
+        return {"extension": known[key]}
+
     def _pack(self) -> dict:
         known = isinstance(self.graph_, NeighborGraph) and self.X_fit_ is not None
         special = {**pack_graph(self.graph_ if known else None), "X_fit_": as_float(self.X_fit_)}

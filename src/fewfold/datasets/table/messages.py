@@ -19,6 +19,8 @@ class Place:
         Options are those of a command (``--drop a``), not of Python or a config (``drop=['a']``).
     line_of : callable, optional
         From a row, counted from 0, to its line in a text file (or None).
+    first : int
+        The first row of a block that is read by itself.
 
     Examples
     --------
@@ -31,9 +33,11 @@ class Place:
     where: str = "the file"
     command: bool = True
     line_of: Callable[[int], int | None] | None = None
+    first: int = 0
 
     def cell(self, row: int, column: str) -> str:
         """Name a cell; rows are counted from 0 here and from 1 in the message."""
+        row += self.first
         line = None if self.line_of is None else self.line_of(row)
         found = "" if line is None else f" (line {line})"
         return f"{self.where}, row {row + 1}{found}, column {column!r}"
