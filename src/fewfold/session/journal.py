@@ -10,7 +10,7 @@ from pathlib import Path
 from fewfold.exceptions import InputError
 
 NAME = "journal.jsonl"
-FORMAT = 1
+FORMAT = 2
 MOST_BYTES = 2**30
 MOST_LINE = 100_000
 

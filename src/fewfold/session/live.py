@@ -17,6 +17,7 @@ from fewfold.methods.diffusion.spreading import softmax_scale
 
 TOL = 1e-6
 KEPT_BYTES = 256 * 2**20  # of responses that are kept
+MOST_LEFT_OUT = 100  # labels of the start whose own responses are solved for
 
 
 class LiveDiffusion:
@@ -47,6 +48,7 @@ class LiveDiffusion:
         self._known: OrderedDict[int, np.ndarray] = OrderedDict()
         self._sums = np.zeros((W.shape[0], n_classes))
         self._code: dict[int, int] = {}
+        self._own: dict[int, float] = {}  # by labeled row, its response to itself
         self._proba = None
 
     @property
@@ -58,6 +60,11 @@ class LiveDiffusion:
     def n_labels(self) -> int:
         """How many labels it has."""
         return len(self._code)
+
+    def labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the labeled rows, in the order in which they came, and their codes."""
+        rows = np.fromiter(self._code, dtype=np.int64)
+        return rows, np.fromiter(self._code.values(), dtype=np.int64)
 
     def knows(self, row: int) -> bool:
         """Whether a row is one of its labels."""
@@ -76,6 +83,10 @@ class LiveDiffusion:
         if len(used):
             self._sums[:, used] += self._solver.respond(B[:, used])
         self._code.update(zip(map(int, rows), map(int, codes)))
+        some = np.asarray(rows)[:MOST_LEFT_OUT]
+        if len(some):
+            own = self._solver.solve(some) if self._all is None else self._all[:, some]
+            self._own.update(zip(map(int, some), own[some, np.arange(len(some))]))
         self._proba = None
 
     def response(self, row: int) -> np.ndarray:
@@ -93,8 +104,9 @@ class LiveDiffusion:
         """Add a label, or change one."""
         if row in self._code:
             self.remove(row)
-        self._sums[:, code] += self.response(row)
-        self._code[row] = code
+        response = self.response(row)
+        self._sums[:, code] += response
+        self._code[row], self._own[row] = code, response[row]
         self._proba = None
 
     def remove(self, row: int) -> None:
@@ -105,14 +117,9 @@ class LiveDiffusion:
     def _counts(self):
         counts = np.zeros((self._solver.component.max() + 1, self.n_classes))
         if self._code:
-            rows = np.fromiter(self._code, dtype=np.int64)
-            codes = np.fromiter(self._code.values(), dtype=np.int64)
+            rows, codes = self.labels()
             np.add.at(counts, (self._solver.component[rows], codes), 1.0)
         return counts
-
-    def proba_of(self, row: int) -> np.ndarray:
-        """Return the class probabilities of one row."""
-        return self.proba()[row]
 
     def proba(self) -> np.ndarray:
         """Return the class probabilities of all rows, each class a source of strength 1."""
@@ -139,10 +146,36 @@ class LiveDiffusion:
         found = np.zeros((n, k))
         seen = per_class > 0
         part = values[:, seen]
-        found[:, seen] = softmax(part * softmax_scale(part), axis=1)
+        self._scale = softmax_scale(part)
+        found[:, seen] = softmax(part * self._scale, axis=1)
         lost = (total[:, 0] == 0)[component]
         found[lost] = seen / max(seen.sum(), 1)
         return found
+
+    def can_leave_out(self, rows) -> np.ndarray:
+        """Return for which labeled rows `left_out` can answer."""
+        return np.array([int(row) in self._own for row in rows], dtype=bool)
+
+    def left_out(self, rows) -> np.ndarray:
+        """Return the class probabilities of labeled rows, of each without its own label.
+
+        Exact but for the factor before the softmax, which is that of all labels.
+        """
+        self.proba()
+        codes = np.array([self._code[int(row)] for row in rows])
+        own = np.array([self._own[int(row)] for row in rows])
+        each, component = np.arange(len(rows)), self._solver.component[rows]
+        sums, counts = self._sums[rows].copy(), self._counts()
+        inside, per_class = counts[component], np.tile(counts.sum(axis=0), (len(rows), 1))
+        for part, less in ((sums, own), (inside, 1.0), (per_class, 1.0)):
+            part[each, codes] -= less
+        total = inside.sum(axis=1, keepdims=True)
+        values = sums - sums.sum(axis=1, keepdims=True) * inside / np.maximum(total, 1)
+        values /= np.maximum(per_class, 1)
+        found = softmax(np.where(per_class > 0, values * self._scale, -np.inf), axis=1)
+        lost = (total[:, 0] == 0) | (inside.max(axis=1) == total[:, 0])
+        found[lost] = inside[lost] + 1 / sums.shape[1]
+        return found / found.sum(axis=1, keepdims=True)
 
     def shares(self, row: int, code: int) -> list[tuple[int, float]]:
         """Return what each label adds to a row's score for a class, the largest first.

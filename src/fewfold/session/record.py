@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -241,9 +241,10 @@ class Record:
         labels = np.asarray(labels, dtype=np.int64)
         confidence = np.asarray(confidence, dtype=np.float64)
         alpha = 1 - self.level
+        number = len(self.epochs)
+        of_estimate = alpha / ((number + 1) * (number + 2))
         if share is None:
-            number = len(self.epochs)
-            alpha *= 1 / ((number + 1) * (number + 2))
+            alpha = of_estimate
             # A row that was seen and put off is not at its place in the order by chance.
             free = (self.answers == UNANSWERED) & ~np.isin(np.arange(self.n_rows), [*self.offered])
             rows = self._order[free[self._order]]
@@ -257,22 +258,24 @@ class Record:
         sizes = ()
         if share is not None:
             sizes = Promise.plan(frozen, share).sizes
-            event |= {"share": share, "sizes": list(sizes)}
+            event |= {"share": share, "sizes": list(sizes), "of_estimate": of_estimate}
         event |= {"alpha": alpha, "n_known": frozen.n_known}
         if self.folder is not None:
-            name = f"frozen-{len(self.epochs) + len(self.promises) + 1:04d}.npz"
+            name = f"frozen-{len(self.epochs) + 1:04d}.npz"
             with atomic_path(self.folder / name) as part, open(part, "wb") as file:
                 np.savez(file, rows=rows, labels=frozen.labels, confidence=frozen.confidence)
             event |= {"file": name, "content": content_digest(self.folder / name)}
         self.journal.append(event)
-        self._keep(frozen, share, sizes)
+        self._keep(frozen, event)
 
-    def _keep(self, frozen, share, sizes):
-        if share is None:
+    def _keep(self, frozen, event):
+        if event["purpose"] == ESTIMATE:
             self.epochs.append(frozen)
         else:
             self.answers_at_freeze = self.n_answers
-            self.promises.append(Promise(frozen, float(share), tuple(sizes)))
+            self.promises.append(Promise(frozen, float(event["share"]), tuple(event["sizes"])))
+            # Its audit narrows the running estimate too, with a part of that one's alpha.
+            self.epochs.append(replace(frozen, alpha=float(event["of_estimate"])))
 
     def _read_frozen(self, event):
         path = self.folder / Path(str(event["file"])).name
@@ -284,7 +287,7 @@ class Record:
         with np.load(path, allow_pickle=False) as file:
             rows, labels, confidence = file["rows"], file["labels"], file["confidence"]
         frozen = Frozen(rows, labels, confidence, int(event["n_known"]), float(event["alpha"]))
-        self._keep(frozen, event.get("share"), tuple(event.get("sizes", ())))
+        self._keep(frozen, event)
 
     def epoch_is_due(self) -> bool:
         """Whether so many answers came since the last freeze that a new one pays."""

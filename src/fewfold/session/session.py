@@ -8,18 +8,17 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.labeling.advice import crowding
 from fewfold.labeling.calibration import calibrate, fit_calibration
 from fewfold.linalg.laplacian import degrees
 from fewfold.session.audit import NOT_SURE, UNANSWERED
 from fewfold.session.first_rows import rows_to_label_first
-from fewfold.session.live import LiveDiffusion
+from fewfold.session.live_answer import LiveAnswer
 from fewfold.session.promises import PromiseState, promise_state, should_freeze
 from fewfold.session.record import Estimate, Record
 
-AUDIT_SHARE = 0.3  # of the rows that are offered while the model learns
+AUDIT_SHARE = 0.2  # of the rows that are offered while the model learns
 N_FIRST = 10  # rows to label first where there is no label
-CROWDED = 10.0  # how much answered neighbors lower the worth of a row
+CROWDED = 1.0  # how much answered neighbors lower the worth of a row
 PUT_OFF = 10  # answers until a skipped row is offered again
 FRESH = 0.8  # share of the labels that the combination must have seen to be shown
 AUDIT, MODEL, FIRST = "audit", "model", "first"
@@ -65,6 +64,8 @@ class LabelingSession:
     level : float
         Confidence of all statements.
     seed : int
+    features : array or csr_array of shape (n, d), optional
+        Of the rows, for the kernel classifier beside the diffusion.
     responses : ndarray of shape (n, n), optional
         See `fewfold.session.live.LiveDiffusion`.
     digest : str
@@ -87,15 +88,14 @@ class LabelingSession:
     """
 
     def __init__(self, graph, given, classes, *, folder=None, promise=None, level=0.95,
-                 seed=0, responses=None, digest=""):  # fmt: skip
+                 seed=0, features=None, responses=None, digest=""):  # fmt: skip
         if promise is not None and not 0 < promise < 0.5:
             raise InputError(f"promise {promise:g}: allowed is a share above 0 and below 0.5.")
         self.record = Record(given, classes, folder=folder, digest=digest, level=level, seed=seed)
         self.graph, self.share = graph, promise
-        self.live = LiveDiffusion(graph.W, len(self.record.classes), responses)
+        self.live = LiveAnswer(graph.W, len(self.record.classes), features, responses)
         known = np.flatnonzero(self.record.answers >= 0)
         self.live.start(known, self.record.answers[known])
-        self._central = np.sqrt(crowding(graph.scales))
         total = np.maximum(degrees(graph.W), 1e-300)
         self._steps = sparse.csr_array(sparse.diags_array(1 / total) @ graph.W)
         self._first = None
@@ -229,8 +229,12 @@ class LabelingSession:
 
     def _model_row(self, answers):
         """Return the row that would teach the model most; None if no row is open."""
-        _, confidence = self.labels()
-        score = (1 - confidence) * self._central / (1 + CROWDED * self._near_known())
+        proba = self.live.proba()
+        margin = np.zeros(len(answers))
+        if proba.shape[1] > 1:
+            top = np.partition(proba, -2, axis=1)[:, -2:]
+            margin = top[:, 1] - top[:, 0]
+        score = (1 - margin) / (1 + CROWDED * self._near_known())
         score = np.where(answers == UNANSWERED, score, -1.0)
         best = int(np.argmax(score))
         return best if score[best] >= 0 else None
@@ -265,7 +269,7 @@ class LabelingSession:
         ):
             notes |= {"guess": self.classes[label[row]], "confidence": float(confidence[row])}
             if not self._uses_combination():
-                notes["raw"] = float(self.live.proba_of(int(row)).max())
+                notes["raw"] = float(self.live.proba()[row].max())
         if by:
             notes["by"] = by
         self.record.put(row, name, **notes)
@@ -274,12 +278,12 @@ class LabelingSession:
 
     def _follow(self, row):
         """Bring the live labels up to date with the answer of a row."""
-        while self.live.n_classes < len(self.classes):
+        while self.live.diffusion.n_classes < len(self.classes):
             self.live.add_class()
         code = self.record.answers[row]
         if code >= 0:
             self.live.add(row, int(code))
-        elif self.live.knows(row):
+        elif self.live.diffusion.knows(row):
             self.live.remove(row)
         self._present = None
 
@@ -315,7 +319,7 @@ class LabelingSession:
         """Take over another person's answers, see `Record.merge`."""
         found = self.record.merge(path)
         for row in np.flatnonzero(self.record.answers >= 0):
-            if not self.live.knows(int(row)):
+            if not self.live.diffusion.knows(int(row)):
                 self._follow(int(row))
         return found
 
@@ -345,19 +349,16 @@ class LabelingSession:
         return self._state[1]
 
     def because(self, row: int, most: int = 3) -> list[dict]:
-        """Return the labels that carry a row's answer by diffusion, with their shares.
+        """Return the labels that carry a row's live answer, with their shares.
 
-        Shares are parts of the sum of all absolute contributions; negative ones speak against.
+        See `fewfold.session.live_answer.LiveAnswer.shares`.
         """
-        proba = self.live.proba_of(row)
-        if not len(proba) or not self.live.n_labels:
+        proba = self.live.proba()[row]
+        if not len(proba) or not self.live.diffusion.n_labels:
             return []
-        parts = self.live.shares(row, int(proba.argmax()))
-        total = sum(abs(part) for _, part in parts) or 1.0
-        answers = self.record.answers
+        answers, parts = self.record.answers, self.live.shares(row, int(proba.argmax()))
         return [
-            {"row": r, "label": self.classes[answers[r]], "share": part / total}
-            for r, part in parts[:most]
+            {"row": r, "label": self.classes[answers[r]], "share": part} for r, part in parts[:most]
         ]
 
     def close(self) -> None:
