@@ -2,13 +2,13 @@
 
     python benchmarks/session.py promise [--runs 60] [--sets digits,usps]   runs and stores
     python benchmarks/session.py table --store benchmarks/results/session.csv    prints the table
-    python benchmarks/session.py latency [--rows 1000,10000,100000]         CPU s after an answer
+    python benchmarks/session.py latency [--rows 1000,10000,100000]     seconds after an answer
 
 Six sets of at most 2000 rows: digits, USPS, LETTER, a sample of Fashion-MNIST and two tables. A
 run starts without labels and lets `LabelingSession` choose; the person errs at a rate of 0, 2 or
 5 % (the same answer to the same row whenever asked). After every answer the interval of the
 present labels is compared with the truth, and so is every claim that could be made of the promise;
-those of classes and bands after every fifth. A run ends after 400 answers in any case.
+those of classes and bands after every fifth. A run ends after 300 answers in any case.
 An error is a label other than the person's answer would be; errors against the truth are stored
 beside it. Runs that are in the store (results/session/runs.csv) are not run again; those of the
 docs are in benchmarks/results/session.csv.
@@ -18,8 +18,15 @@ Real data: FEWFOLD_MIRROR. Graphs and responses are kept under results/session.
 from __future__ import annotations
 
 import argparse
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -28,17 +35,18 @@ from evidence import mirror
 
 from fewfold.graph.build import GraphSettings, build_graph
 from fewfold.labeling.intake import read_input
-from fewfold.labeling.workspace import graph_settings
 from fewfold.methods.diffusion.estimator import image_graph_settings
 from fewfold.methods.diffusion.solver import Solver
+from fewfold.session import first_rows
 from fewfold.session.session import LabelingSession
 
 CACHE = Path("results/session")
+RESULTS = Path(__file__).parent / "results/session.csv"  # runs of the docs
 SETS = ("digits", "usps", "letter", "fashion", "banknote-authentication", "pima-indians-diabetes")
 SHAPES = {"digits": (8, 8), "usps": (16, 16), "fashion": (28, 28)}
 SHARES = (0.05, 0.1, 0.2)  # promised, in turn over the seeds
 RATES = (0.0, 0.02)  # of wrong answers
-MOST_ROWS, MOST_ANSWERS = 2000, 400
+MOST_ROWS, MOST_ANSWERS = 2000, 300
 
 
 def read_rows(name):
@@ -59,6 +67,18 @@ def read_rows(name):
     X = np.asarray(X, dtype=np.float32).reshape(len(y), -1)
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_ROWS])
     return X[rows], np.unique(np.asarray(y)[rows], return_inverse=True)[1]
+
+
+def share_bases():
+    """Compute the functions behind the first rows once per graph (dense here: no seed in them)."""
+    known, compute = {}, first_rows.compute_basis
+
+    def shared(graph, count, **options):
+        if (id(graph), count) not in known:
+            known[id(graph), count] = compute(graph, count, **options)
+        return known[id(graph), count]
+
+    first_rows.compute_basis = shared
 
 
 class Prepared:
@@ -153,6 +173,7 @@ def _is_broken(session, right, share):
 
 def run(arguments):
     """Run what is not stored yet, all sets in turn."""
+    share_bases()
     done = pd.DataFrame(columns=["set", "rate", "seed"])
     if arguments.store.exists():
         done = pd.read_csv(arguments.store)
@@ -214,36 +235,70 @@ def _last_columns(ended):
 
 
 def latency(arguments):
-    """Print what an answer costs on digits-like clouds of many rows."""
+    """Print how long the page waits after an answer, through HTTP, from the command as served."""
     from sklearn.datasets import make_blobs
 
-    print("| rows | classes | before: row shown, response solved | after: answer to all labels | "
-          "estimate and next row |")  # fmt: skip
-    print("| --- " * 5 + "|")
+    print("| rows | until the page is served, s | after an answer, median s | slowest s "
+          "| CPU s of the server, median | most |")  # fmt: skip
+    print("| --- " * 6 + "|")
     for n in map(int, arguments.rows.split(",")):
         X, y = make_blobs(n, n_features=10, centers=10, cluster_std=4.0, random_state=0)
-        settings = GraphSettings.from_dict(graph_settings("rows", n, None))
-        graph = build_graph(X.astype(np.float32), settings)
         with tempfile.TemporaryDirectory() as folder:
-            session = LabelingSession(graph, np.full(n, -1), list("0123456789"), folder=folder)
-            times = np.array([_timed_answer(session, y) for _ in range(60)])[30:]
-            session.close()
-        shown, after, rest = np.median(times, axis=0)
-        print(f"| {n} | 10 | {shown:.2f} | {after:.3f} | {rest:.3f} |", flush=True)
+            path = Path(folder) / "rows.parquet"
+            frame = pd.DataFrame(X.astype(np.float32), columns=[f"x{j}" for j in range(10)])
+            frame.to_parquet(path)
+            start = time.monotonic()
+            with served(path) as (process, address):
+                ready = time.monotonic() - start
+                found = np.array(list(timed_answers(process, address, y, arguments.answers)))
+        half = found[len(found) // 2 :]  # with labels enough for all that a session does
+        print(f"| {n} | {ready:.1f} | {np.median(half[:, 0]):.3f} | {half[:, 0].max():.3f} | "
+              f"{np.median(half[:, 1]):.2f} | {half[:, 1].max():.2f} |", flush=True)  # fmt: skip
 
 
-def _timed_answer(session, y):
-    """Return CPU seconds: before, in, and after an answer."""
-    marks = [time.process_time()]
-    row = session.suggest().row
-    session.because(row)
-    marks.append(time.process_time())
-    session.answer(row, str(y[row]))
-    session.labels()
-    marks.append(time.process_time())
-    session.estimate()
-    session.suggest()
-    return np.diff([*marks, time.process_time()])
+@contextmanager
+def served(path):
+    """Serve a file with the command; yields the process and the page's address."""
+    command = [sys.executable, "-m", "fewfold.cli", "label", str(path), "--target", "y",
+               "--serve", "--no-browser"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for line in process.stdout:
+            if found := re.search(r"http://127\S+", line):
+                yield process, found[0]
+                break
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def timed_answers(process, address, y, count):
+    """Answer rows through HTTP; yields seconds until the new state is here, and the server's."""
+    _, _, host, token, *_ = address.split("/")
+    connection = http.client.HTTPConnection(host, timeout=60)
+    headers = {"content-type": "application/json", "origin": f"http://{host}"}
+
+    def ask(method, path, given=None):
+        body = None if given is None else json.dumps({"tab": "a", **given})
+        connection.request(method, f"/{token}/api/{path}", body, headers if body else {})
+        answer = connection.getresponse()
+        found = json.loads(answer.read())
+        if answer.status != 200:
+            raise SystemExit(f"{path}: {found}")
+        return found
+
+    for c in np.unique(y):
+        ask("POST", "class", {"name": str(c)})
+    state = ask("GET", "state?tab=a")
+    for _ in range(count):
+        row, start, cpu = state["row"]["row"], time.monotonic(), _cpu_s(process.pid)
+        state = ask("POST", "answer", {"row": row, "class": str(y[row])})
+        yield time.monotonic() - start, _cpu_s(process.pid) - cpu
+
+
+def _cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main():
@@ -255,6 +310,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--rows", default="1000,10000,100000")
+    parser.add_argument("--answers", type=int, default=60)
     parser.add_argument("--store", type=Path, default=CACHE / "runs.csv")
     arguments = parser.parse_args()
     arguments.store.parent.mkdir(parents=True, exist_ok=True)

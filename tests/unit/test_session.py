@@ -1,12 +1,15 @@
 """Sessions: answers survive, follow the model, and are what a promise is made of."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
+from _cells import write_h5ad
 from fewfold.exceptions import InputError, RunFailed
 from fewfold.graph.build import GraphSettings, build_graph
 from fewfold.methods.diffusion.estimator import diffuse
@@ -247,7 +250,7 @@ def test_the_combination_is_made_beside_and_taken_over(tmp_path):
     try:
         background = Background(opened)
         background.consider()
-        assert background.is_running and opened.session.source == "diffusion"
+        assert background.is_running and opened.session.source == "live"
         end = time.monotonic() + 240
         while not background.take():
             assert time.monotonic() < end and background.is_running
@@ -259,7 +262,66 @@ def test_the_combination_is_made_beside_and_taken_over(tmp_path):
         for _ in range(8):
             row = opened.session.suggest().row
             opened.session.answer(row, names[row])
-        assert opened.session.source == "diffusion"  # the combination saw too few of the labels
+        assert opened.session.source == "live"  # the combination saw too few of the labels
     finally:
         background.close()
         opened.close()
+
+
+def arrays_without_labels(folder):
+    X = make_blobs(90, centers=3, n_features=4, random_state=1)[0].astype(np.float32)
+    np.save(folder / "rows.npy", X)
+    np.savez(folder / "named.npz", X=X)
+    write_h5ad(folder / "cells.h5ad", X, {"batch": ["one"] * 90}, list("wxyz"))
+
+
+@pytest.mark.parametrize("name", ["rows.npy", "named.npz", "cells.h5ad"])
+def test_arrays_and_cells_start_without_labels(tmp_path, name):
+    arrays_without_labels(tmp_path)
+    opened = open_file(tmp_path / name)
+    try:
+        opened.session.add_class("a")
+        row = opened.session.suggest().row
+        opened.session.answer(row, "a")
+        write_answers(opened)
+    finally:
+        opened.close()
+    folder = tmp_path / f"{name.split('.')[0]}-labels/session"
+    assert pd.read_csv(folder / "answers.csv")["label"].tolist() == ["a"]
+
+
+def test_arrays_and_cells_with_labels_are_not_taken_as_unlabeled(tmp_path):
+    X = make_blobs(90, centers=3, n_features=4, random_state=1)[0].astype(np.float32)
+    y = np.where(np.arange(90) < 9, np.arange(90) % 3, -1)
+    np.savez(tmp_path / "named.npz", X=X, y=y)
+    kinds = ["abc"[c] if c >= 0 else "Unknown" for c in y]
+    write_h5ad(tmp_path / "cells.h5ad", X, {"kind": kinds}, list("wxyz"))
+    for name, target, classes in (("named.npz", None, ["0", "1", "2"]),
+                                  ("cells.h5ad", "kind", ["a", "b", "c"])):  # fmt: skip
+        opened = open_file(tmp_path / name, target)
+        assert opened.session.n_known == 9 and opened.session.classes == classes
+        opened.close()
+
+
+@pytest.mark.slow
+def test_what_was_answered_is_used_by_run(tmp_path):
+    path, names = table(tmp_path, 3)
+    opened = open_file(path, "kind")
+    for _ in range(40):
+        row = opened.session.suggest().row
+        if names[row] not in opened.session.classes:
+            opened.session.add_class(names[row])
+        opened.session.answer(row, names[row])
+    write_answers(opened)
+    opened.close()
+    (tmp_path / "my.yaml").write_text(
+        "run: {datasets: [mine], methods: [diffusion], labels: [12], trials: 1}\n"
+        "datasets:\n  mine:\n    source: file\n"
+        "    options: {path: my-labels/session/answered.csv, target: kind}\n"
+    )
+    command = [sys.executable, "-m", "fewfold.cli", "run", "--configfile", "my.yaml",
+               "--out", "made", "--cores", "1"]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    made = pd.read_csv(tmp_path / "made/results/metrics.csv")
+    assert made["value"].between(0, 0.5).all() and (made["status"] == "ok").all()

@@ -242,3 +242,25 @@ def test_thirty_images_by_keyboard_over_a_kill(images, truth, tmp_path):
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     logs = "".join(Path(server.log).read_text() for server in (first, second))
     assert ".png" not in logs and "api/" not in logs
+
+
+def test_a_table_from_standard_input_is_served(tmp_path):
+    lines = ["x,y,kind", *(f"{i % 7},{i % 11},{'ab'[i % 2] if i < 6 else ''}" for i in range(60))]
+    command = [sys.executable, "-m", "fewfold.cli", "label", "-", "--target", "kind", "--serve",
+               "--no-browser"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+    try:
+        process.stdin.write("\n".join(lines))
+        process.stdin.close()
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if "Label here: http://127.0.0.1:" in line:
+                break
+        assert "Label here" in said[-1], said
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+    assert (tmp_path / "stdin-labels/session/journal.jsonl").exists()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,11 +36,13 @@ class Background:
         self.opened, self.seed = opened, seed
         self.folder = opened.folder / "session" / FOLDER
         self._process, self._n, self._last, self._classes = None, 0, 0, 0
+        self._starting: threading.Thread | None = None
 
     @property
     def is_running(self) -> bool:
         """Whether it is at work."""
-        return self._process is not None and self._process.poll() is None
+        starts = self._starting is not None and self._starting.is_alive()
+        return starts or (self._process is not None and self._process.poll() is None)
 
     def consider(self) -> None:
         """Start it if enough answers came since the last time."""
@@ -55,14 +59,22 @@ class Background:
         codes[answers >= 0] = np.searchsorted(used, answers[answers >= 0])
         classes = [session.classes[c] for c in used]
         intake = replace(self.opened.intake, y=codes, classes=classes, task="classification")
+        self._n, self._last, self._classes = known, known, used
+        # To write many rows takes seconds, and the page waits for this method.
+        self._starting = threading.Thread(target=self._start, args=(intake,), daemon=True)
+        self._starting.start()
+
+    def _start(self, intake):
         members = workspace.choose_members(intake)
         settings = {"task": intake.task, "classes": None, "abstain": None,
                     "spreadsheet_safe": False, "priors": None, "quick": False}  # fmt: skip
         notes = {"target": self.opened.target, "file": self.opened.path.name, "warnings": []}
-        workspace.write_inputs(self.folder, intake, notes)
-        config = workspace.make_config(intake, members, seed=self.seed, settings=settings)
-        workspace.write_config(self.folder, config)
-        self._n, self._last, self._classes = known, known, used
+        try:
+            workspace.write_inputs(self.folder, intake, notes)
+            config = workspace.make_config(intake, members, seed=self.seed, settings=settings)
+            workspace.write_config(self.folder, config)
+        except OSError:  # no space, say: the live labels stay
+            return
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fewfold.session.background", str(self.folder)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -70,7 +82,7 @@ class Background:
 
     def take(self) -> bool:
         """Hand a finished combination to the session; returns whether there was one."""
-        if self._process is None or self._process.poll() is None:
+        if self._process is None or self.is_running:
             return False
         code, self._process = self._process.returncode, None
         if code:  # the live labels stay; the next answers try again
@@ -86,7 +98,9 @@ class Background:
 
     def close(self) -> None:
         """Stop it."""
-        if self.is_running:
+        if self._starting is not None:
+            self._starting.join(10)
+        if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             try:
                 self._process.wait(10)
@@ -98,6 +112,7 @@ def main(folder: str) -> None:
     """Run the workflow in a folder up to the answer."""
     from fewfold.runner import run_locked
 
+    os.nice(10)  # the page comes first
     place = run_directory(Path(folder))
     with only_run(place) as stale:
         config = (place / "input/config.yaml").resolve()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fewfold.datasets import frames
+from fewfold.datasets import arrays, frames
 from fewfold.datasets.table.image_folders import METADATA, UNLABELED_FOLDERS
 from fewfold.datasets.table.reading import kind_of
 from fewfold.exceptions import InputError
@@ -99,7 +99,7 @@ def open_file(path, target=None, *, out=None, promise=None, level=0.95, seed=0,
         classes = intake.classes if intake.task == "classification" else []
         session = LabelingSession(
             graph, intake.y, classes, folder=inner, promise=promise, level=level, seed=seed,
-            digest=digest,
+            features=workspace.as_compared(intake.X), digest=digest,
         )  # fmt: skip
     except BaseException:
         held.close()
@@ -154,8 +154,10 @@ def _is_cold(path, target, options) -> bool:
             return False
         inner = [p for p in path.iterdir() if p.is_dir() and not p.name.startswith(".")]
         return all(p.name in UNLABELED_FOLDERS for p in inner)
-    if kind_of(path).name != "table":
-        return False
+    kind = kind_of(path).name
+    if kind != "table":
+        is_named = kind == "arrays" and path.suffix.lower() in (".npz", *arrays.HDF5_SUFFIXES)
+        return target is None and not (is_named and "y" in arrays.open_source(path).names())
     frame = frames.read_frame(path)
     if target is None or target not in frame.columns:
         return target is not None

@@ -74,6 +74,7 @@ class Desk:
                     for name, g, c in zip(session.classes, given, counts)
                 ],
                 "source": session.source,
+                "weights": session.live.weights,
                 "refreshing": self.background is not None and self.background.is_running,
                 "estimate": self._estimates(),
                 "in_doubt": int(np.sum(is_open & (confidence < DOUBTFUL))),

@@ -191,7 +191,7 @@ def answers_expected(n_rows, allowed, share, alpha, seen=0, wrong=0) -> int | No
     True
     """
     most = min(n_rows - seen, MOST_DRAWS)
-    more = np.unique(np.append(np.geomspace(1, max(most, 1), 120), most).astype(np.int64))
+    more = np.unique(np.append(np.geomspace(1, max(most, 1), 48), most).astype(np.int64))
     more = np.concatenate([[0], more[more <= most]])
     # Wrong rows come as evenly as they can: the path of the mean.
     path = wrong + np.floor(more * share + 0.5).astype(np.int64)

@@ -119,8 +119,8 @@ class LabelingSession:
 
     @property
     def source(self) -> str:
-        """Which labels are shown: "combination" or "diffusion"."""
-        return "combination" if self._uses_combination() else "diffusion"
+        """Which labels are shown: "combination" or "live"."""
+        return "combination" if self._uses_combination() else "live"
 
     def _uses_combination(self):
         return self._combined is not None and self._combined[2] >= FRESH * self.n_known

@@ -137,7 +137,9 @@ function showStanding() {
   $("promise").textContent = p ? "Promise of at most " + percent(p.share) + ": " + p.words + "." : "";
   $("promise").className = p && (p.kind === "kept" || p.kind === "person") ? "kept" : "";
   $("freeze").hidden = !(p && p.kind === "learning" && state.classes.length > 1);
-  $("source").textContent = (state.source === "combination" ? "Shown: the combination of candidates." : "Shown: labels diffused over the graph, up to date with every answer.") + (state.refreshing ? " The combination is being refreshed." : "") + " " + state.in_doubt + " rows still in doubt.";
+  const parts = ["diffusion over the graph", "a kernel classifier"].map((name, i) => name + " (" + percent(state.weights[i]) + ")");
+  const live = state.weights[1] > 0 ? parts.join(" and ") + ", weighed by your answers." : "labels diffused over the graph, up to date with every answer.";
+  $("source").textContent = "Shown: " + (state.source === "combination" ? "the combination of all candidates." : live) + (state.refreshing ? " The combination is being refreshed." : "") + " " + state.in_doubt + " rows still in doubt.";
   const rows = [...Object.entries(e.classes), ...Object.entries(e.bands).map(([n, b]) => ["confidence " + n, b])];
   $("groups").tBodies[0].replaceChildren(...rows.map(([name, b]) => {
     const line = element("tr");
