@@ -50,6 +50,7 @@ lint: $(READY)  ## check style of Python and Snakemake files
 	$(BIN)/snakemake --lint
 	$(BIN)/lint-imports
 	$(BIN)/python tests/_words.py
+	$(BIN)/codespell
 
 format: $(READY)  ## put Python and Snakemake files into shape
 	$(BIN)/ruff check --fix .

@@ -150,14 +150,14 @@ def reproduce(
 
 @app.command()
 def datasets():
-    """List the datasets: size, licence, and whether they are on disk."""
+    """List the datasets: size, license, and whether they are on disk."""
     from rich.console import Console
     from rich.table import Table
 
     from fewfold.datasets import available
 
     table = Table(box=None, pad_edge=False)
-    for name in ("name", "rows", "features", "classes", "download", "on disk", "licence"):
+    for name in ("name", "rows", "features", "classes", "download", "on disk", "license"):
         right = name in ("rows", "features", "classes", "download")
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for record in available():
@@ -168,7 +168,7 @@ def datasets():
             *("-" if v is None else str(v) for v in numbers),
             size,
             record.on_disk,
-            record.licence,
+            record.license,
         )
     Console().print(table)
 
@@ -206,7 +206,7 @@ def label(
         int | None, typer.Option(help="Use no labels: put the rows into this many groups.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Candidates, with commas; see docs/label.md.")
+        str | None, typer.Option(help="Candidates, with commas; see docs/how-labels-are-made.md.")
     ] = None,
     priors: Annotated[
         str | None, typer.Option(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")

@@ -213,7 +213,7 @@ def check_profile(profile: str | None) -> list[Finding]:
         settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8")) or {}
     except yaml.YAMLError as error:
         advice = " ".join(str(error).split())
-        return [Finding("error", "cluster", f"{folder}/config.yaml is no YAML", advice)]
+        return [Finding("error", "cluster", f"{folder}/config.yaml is not YAML", advice)]
     executor = str(settings.get("executor", "local"))
     findings = [Finding("ok", "cluster", f"profile {folder.name}, executor {executor}")]
     if executor != "local":
@@ -224,12 +224,19 @@ def check_profile(profile: str | None) -> list[Finding]:
             found = f"the plugin for {executor} is not installed"
             findings.append(Finding("error", "cluster", found, advice))
     if executor == "slurm":
-        findings.append(check_slurm())
+        findings.append(check_slurm(_partition(settings), folder / "config.yaml"))
     return findings
 
 
-def check_slurm() -> Finding:
-    """Ask SLURM whether it is there and answers."""
+def _partition(settings: dict) -> str | None:
+    """Return the partition that a profile names for all jobs, if it names one."""
+    wanted = settings.get("default-resources") or []
+    pairs = wanted.items() if isinstance(wanted, dict) else (str(w).split("=", 1) for w in wanted)
+    return next((str(pair[1]) for pair in pairs if pair[0] == "slurm_partition"), None)
+
+
+def check_slurm(partition: str | None = None, profile: Path | None = None) -> Finding:
+    """Ask SLURM whether it is there and answers, and whether it has the profile's partition."""
     import subprocess
 
     login = "Run it on a login node of the cluster."
@@ -245,6 +252,10 @@ def check_slurm() -> Finding:
         return Finding("error", "cluster", f"SLURM does not answer ({reason})", login)
     rows = [line.split() for line in asked.stdout.splitlines() if len(line.split()) == 3]
     up = [f"{name} ({nodes} nodes)" for name, state, nodes in rows if state == "up"]
+    if up and partition is not None and partition not in [row[0].rstrip("*") for row in rows]:
+        found = f"SLURM has no partition {partition!r}; it has {', '.join(up[:6])}"
+        advice = f"Name one of these after slurm_partition= in {profile}."
+        return Finding("error", "cluster", found, advice)
     if not up:
         return Finding(
             "error",

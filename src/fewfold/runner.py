@@ -36,6 +36,7 @@ _PLUGIN_ADVICE = (
     "the profile submits jobs by the executor '{0}', which Snakemake does not have here. "
     "Install it beside fewfold (pip install snakemake-executor-plugin-{0}), or leave --profile out."
 )
+_REFUSED = re.compile(r"sbatch: error: (.*?)'?\.?$")
 _TOTAL = re.compile(r"^total\s+(\d+)")
 
 
@@ -105,6 +106,10 @@ class _Watcher:
         for line in self.lines:
             if executor := _NO_EXECUTOR.search(line):
                 return _PLUGIN_ADVICE.format(executor[1])
+        refused = [m[1] for line in self.lines if (m := _REFUSED.search(line))]
+        if refused:
+            words = "; ".join(dict.fromkeys(refused))
+            return f"SLURM refused a job: {words}. Check with fewfold doctor --profile."
         if any(_DISK_FULL in line for line in self.lines):
             return f"{_DISK_FULL}. Free some, or choose another --out."
         config = [line for line in self.lines if "ConfigError" in line or "config:" in line]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import Cluster
+from fewfold.doctor import check_profile
 
 # All methods of the default config, on fewer rows and draws.
 DEFAULT = {
@@ -177,3 +178,13 @@ def test_a_failing_job_shows_its_log_leaves_nothing_and_the_fixed_run_completes(
     assert not cluster.made and cluster.left == []
     assert cluster.code_when_fixed == 0, cluster.said()
     assert cluster.tables() == runs["here_too"].tables()
+
+
+def test_the_doctor_knows_the_partitions(slurm, tmp_path, monkeypatch):
+    """A profile that names a partition the cluster has not would fail at its first job."""
+    monkeypatch.setenv("SLURM_CONF", slurm["SLURM_CONF"])
+    for name, level in (("main", "ok"), ("batch", "error")):
+        settings = f"executor: slurm\ndefault-resources:\n  - slurm_partition={name}\n"
+        (tmp_path / "config.yaml").write_text(settings, encoding="utf-8")
+        found = check_profile(str(tmp_path))[-1]
+        assert found.level == level and "main* (2 nodes)" in found.found

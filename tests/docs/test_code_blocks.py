@@ -8,18 +8,24 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+
+from fewfold.config.defaults import with_defaults
+from fewfold.config.schema import read_schema, validate
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(python|sh|yaml|toml)\n(?:# (\S+\.\w+)\n)?(.*?)^```", re.M | re.S)
-# Pages whose python and sh blocks run. A block that begins with "# name.ending" is that file.
-PAGES = [
-    "README.md",
-    "docs/add-a-method.md",
-    "docs/cluster.md",
-    "docs/tutorial.md",
-    *(f"docs/tutorials/{name}.md" for name in ("compare", "embeddings", "images")),
-    *(f"docs/methods/{name}.md" for name in ("atlas", "diffusion", "eigenbasis")),
-    *(f"docs/methods/{name}.md" for name in ("mbed", "multimanifold")),
+# A block that begins with "# name.ending" is that file; python and sh blocks run.
+TEXTS = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "config/README.md"])
+}
+PAGES = [page for page, text in TEXTS.items() if re.search(r"^```(python|sh)$", text, re.M)]
+YAML = [
+    (page, body)
+    for page, text in TEXTS.items()
+    for language, _, body in BLOCK.findall(text)
+    if language == "yaml"
 ]
 
 
@@ -38,7 +44,7 @@ def install(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run(page, tmp_path):
-    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    blocks = BLOCK.findall(TEXTS[page])
     assert blocks
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for number, (language, name, body) in enumerate(blocks):
@@ -61,3 +67,23 @@ def test_blocks_run(page, tmp_path):
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{body}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize(("page", "body"), YAML, ids=[page for page, _ in YAML])
+def test_yaml_blocks_are_parts_of_configs(page, body):
+    given = yaml.safe_load(body)
+    if page == "docs/add-a-method.md":  # its method is installed by another block of the page
+        methods = given.pop("methods", {})
+        assert all("learner" in entry for entry in methods.values())
+        given.get("run", {}).pop("methods", None)
+    config = with_defaults(given, ROOT)
+    validate(config, read_schema(ROOT))
+
+
+def test_every_fenced_block_says_what_it_is():
+    """A block without a language would neither run nor be checked."""
+    known = {"python", "sh", "yaml", "toml", "mermaid", "text", ""}  # "" closes a block
+    for page, text in TEXTS.items():
+        fences = re.findall(r"^```(.*)$", text, re.M)
+        assert set(fences) <= known and fences[1::2] == [""] * (len(fences) // 2), page
+        assert "" not in fences[::2], f"{page}: name the language of each block"

@@ -50,7 +50,7 @@ def entry(files, url):
     return {
         "title": "pictures made for a test", "reader": "mnist", "n_features": 784,
         "image_shape": [28, 28], "classes": ["left", "right"],
-        "counts": {"train": [30, 30], "test": [10, 10]}, "licence": "none", "citation": "none",
+        "counts": {"train": [30, 30], "test": [10, 10]}, "license": "none", "citation": "none",
         "homepage": url, "files": described,
     }  # fmt: skip
 

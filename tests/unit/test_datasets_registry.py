@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_entries_are_complete():
     for entry in registry().values():
         assert all(len(rows) == len(entry.classes) for rows in entry.counts.values())
-        assert entry.licence and entry.citation and entry.homepage.startswith("http")
+        assert entry.license and entry.citation and entry.homepage.startswith("http")
         for file in entry.files:
             assert re.fullmatch("[0-9a-f]{64}", file.sha256)
             assert re.fullmatch("[0-9a-f]{64}", file.content_sha256)

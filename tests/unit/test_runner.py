@@ -156,6 +156,16 @@ def test_the_watcher_speaks_plainly():
             "config: unknown key",
         ),
         (["blah", "MissingInputException: Error in rule x"], "MissingInputException"),
+        (
+            [  # as SLURM 22.05 and its plugin say it
+                "Error in rule fetch_dataset:",
+                "    message: SLURM sbatch failed. The error message was "
+                "'sbatch: error: invalid partition specified: batch",
+                "sbatch: error: Batch job submission failed: Invalid partition name specified'.",
+            ],
+            "SLURM refused a job: invalid partition specified: batch; Batch job submission "
+            "failed: Invalid partition name specified. Check with fewfold doctor",
+        ),
         ([], "no output"),
     ],
 )

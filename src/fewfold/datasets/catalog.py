@@ -27,7 +27,7 @@ class Record:
     features: int | None
     classes: int | None
     size: int
-    licence: str
+    license: str
     on_disk: str
 
 
@@ -213,7 +213,7 @@ def _where(entry: Entry) -> str:
 
 
 def available() -> list[Record]:
-    """List all datasets: shape, size, licence, and whether they are already here.
+    """List all datasets: shape, size, license, and whether they are already here.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def available() -> list[Record]:
             features=e.n_features,
             classes=len(e.classes),
             size=e.size,
-            licence=e.licence,
+            license=e.license,
             on_disk=_where(e),
         )
         for e in registry().values()

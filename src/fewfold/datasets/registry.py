@@ -42,7 +42,7 @@ class Entry:
     n_features: int
     classes: tuple[str, ...]
     counts: dict[str, tuple[int, ...]]
-    licence: str
+    license: str
     citation: str
     homepage: str
     files: tuple[DataFile, ...]
@@ -99,7 +99,7 @@ def parse_registry(text: str) -> dict[str, Entry]:
             n_features=raw["n_features"],
             classes=tuple(raw["classes"]),
             counts={part: tuple(rows) for part, rows in raw["counts"].items()},
-            licence=raw["licence"],
+            license=raw["license"],
             citation=raw["citation"],
             homepage=raw["homepage"],
             files=tuple(_data_file(f) for f in raw["files"]),
@@ -117,18 +117,18 @@ def registry() -> dict[str, Entry]:
 
 
 def versions_csv() -> str:
-    """Write source, licence and checksums of every file as CSV, the text of data/versions.csv."""
+    """Write source, license and checksums of every file as CSV, the text of data/versions.csv."""
     import csv
     import io
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
-        ["dataset", "file", "source", "licence", "bytes", "sha256", "content", "content_sha256"]
+        ["dataset", "file", "source", "license", "bytes", "sha256", "content", "content_sha256"]
     )
     for entry in registry().values():
         for f in entry.files:
-            place = [entry.name, f.path, f.sources[0].url, entry.licence]
+            place = [entry.name, f.path, f.sources[0].url, entry.license]
             writer.writerow([*place, f.size, f.sha256, f.kind, f.content_sha256])
     return out.getvalue()
 

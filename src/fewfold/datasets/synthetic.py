@@ -76,7 +76,7 @@ def closed_curve(n: int, rng, *, noise: float = 0.0) -> Sample:
 
     The paper prints the picture only. This curve is a closed C: its outer and inner side run
     0.5 apart and its ends nearly meet. The classes are the outer and the inner side, so that
-    the nearest labelled point misleads where distance along the curve does not.
+    the nearest labeled point misleads where distance along the curve does not.
     """
     t = _along(_bent_ring, n, rng)
     X = _bent_ring(t) + noise * rng.standard_normal((n, 2))

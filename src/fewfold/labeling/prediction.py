@@ -208,7 +208,9 @@ def predict(
         id_name = called
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     n = len(found["label"])
-    echo(f"Model: {loaded.method} ({size_words(size)}); {n} new rows.")
+    members = loaded.method.split(", ")
+    named = loaded.method if len(members) <= 4 else f"{len(members)} members"
+    echo(f"Model: {named} ({size_words(size)}); {n} new rows.")
     for word in words:
         echo(word)
     table = pd.DataFrame({id_name: names or np.arange(1, n + 1)})

@@ -106,8 +106,8 @@ class Views:
             pixels = np.asarray(self.intake.X[row], dtype=float)
             pixels = pixels.reshape(self.intake.image_shape)
             low, high = pixels.min(), pixels.max()
-            grey = np.uint8(np.round(255 * (pixels - low) / (high - low if high > low else 1)))
-            image = Image.fromarray(grey.squeeze())
+            gray = np.uint8(np.round(255 * (pixels - low) / (high - low if high > low else 1)))
+            image = Image.fromarray(gray.squeeze())
         if max(image.size) < SMALL_IMAGE // 2:
             factor = SMALL_IMAGE // max(image.size)
             image = image.resize([side * factor for side in image.size], Image.Resampling.NEAREST)

@@ -95,7 +95,7 @@ class TangentMetric:
         scaling, shear and thickness for images, shift and warp for series.
     ridge : float
         Penalty on the length of the slides, relative to the tangents'; keeps nearly parallel
-        tangents of two samples from cancelling all differences.
+        tangents of two samples from canceling all differences.
     smoothing : float
         Standard deviation, in pixels, of a Gaussian applied first: tangents of sharp edges
         are poor approximations.

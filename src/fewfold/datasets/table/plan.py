@@ -267,7 +267,7 @@ def _notes_on_gaps(columns):
         return []
     return [
         f"{sum(gaps.values())} empty cells in {listed(list(gaps))} are filled with the column's "
-        "middle value."
+        "median."
     ]
 
 

@@ -130,7 +130,7 @@ def fit_basis(
 ) -> BasisFit:
     """Fit targets by least squares on eigenvectors ([eigenbasis] Step 3).
 
-    Minimises ``mean((targets - E a)^2) + ridge * sum(s_j a_j^2)``, with ``s_j`` the
+    Minimizes ``mean((targets - E a)^2) + ridge * sum(s_j a_j^2)``, with ``s_j`` the
     eigenvalues to the power of ``smoothness``, divided by their mean. With 1 the penalty is the
     smoothness functional of the paper's Section 4. Columns of ``E`` should have a mean square
     near 1.

@@ -60,7 +60,7 @@ def embedding_figure(
     names: list[str] | None = None,
     title: str = "",
 ) -> Figure:
-    """Draw the embedding: points by class, labeled ones emphasised, boundaries and margin.
+    """Draw the embedding: points by class, labeled ones emphasized, boundaries and margin.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ _MAX_TRIALS = 12
 
 @dataclass
 class Minimum:
-    """Where a minimisation ended.
+    """Where a minimization ended.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def conjugate_gradients(
     noise: float = 0.0,
     estimated: bool = False,
 ) -> Minimum:
-    """Minimise ``function`` by Polak-Ribiere conjugate gradients.
+    """Minimize ``function`` by Polak-Ribiere conjugate gradients.
 
     Parameters
     ----------
