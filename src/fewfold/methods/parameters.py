@@ -140,7 +140,7 @@ RENAMED = {
     "min_labelled": "min_labeled",
     "min_unlabelled": "min_unlabeled",
     "unlabelled": "unlabeled",
-    "labeled": "labeled",
+    "labelled": "labeled",  # codespell:ignore
 }
 
 
