@@ -2,12 +2,16 @@
 
 python benchmarks/multimanifold.py synthetic [--sets a,b] [--labeled 20,40] [--trials 10]
 python benchmarks/multimanifold.py digits [--trials 10]
-python benchmarks/multimanifold.py helix      (helix with less unlabeled data, unit weights)
+python benchmarks/multimanifold.py helix      (helix with less unlabeled data)
+python benchmarks/multimanifold.py unit       (helix: weights of Hellinger distances, and all 1)
 python benchmarks/multimanifold.py starts     (dollar sign, one draw, many starts of the cover)
 python benchmarks/multimanifold.py times      (stage times for growing M)
 python benchmarks/multimanifold.py flow       (constrained assignment against HiGHS)
 python benchmarks/multimanifold.py paired --run FOLDER
     (the paired tests of a run of `fewfold reproduce multimanifold --out FOLDER`)
+
+Each trial draws all rows again, as in the paper; --first 100 begins at another trial, --variant
+published takes the paper's settings, --parts rule its number of parts.
 """
 
 import argparse
@@ -64,7 +68,7 @@ def one_trial(name, n, trial, n_unlabeled=20_000, n_test=20_000, **options):
     )
     out["clairvoyant"] = loss(task, predict_parts(learners, Xt, gt), yt)
     model = model_for(task, base, random_state=trial, **options).fit(X, hide(task, y, n))
-    out["ssl"] = loss(task, model.predict(Xt), yt)
+    out["ssl"], out["parts"] = loss(task, model.predict(Xt), yt), model.n_parts_
     return out
 
 
@@ -78,16 +82,26 @@ def row(values):
     return f"{np.mean(values):8.4f} ±{np.std(values, ddof=1):7.4f}"
 
 
+def trials_of(args):
+    return range(args.first, args.first + args.trials)
+
+
+def options_of(args):
+    given = {"cells": args.cells, "n_parts": args.parts, "variant": args.variant}
+    return {name: value for name, value in given.items() if value}
+
+
 def synthetic(args):
-    options = {"cells": args.cells} if args.cells else {}
+    options = options_of(args)
     print(f"M = {args.unlabeled}, {args.trials} trials, 20 000 test points; error or MSE")
     print("set              n    Global            SSL               Clairvoyant       p (paired)")
     for name in args.sets:
         for n in args.labeled:
-            runs = [one_trial(name, n, t, args.unlabeled, **options) for t in range(args.trials)]
+            runs = [one_trial(name, n, t, args.unlabeled, **options) for t in trials_of(args)]
             g, s, c = ([r[key] for r in runs] for key in ("global", "ssl", "clairvoyant"))
             print(
-                f"{name:15s} {n:4d} {row(g)} {row(s)} {row(c)}  {paired(g, s):.4f}",
+                f"{name:15s} {n:4d} {row(g)} {row(s)} {row(c)}  {paired(g, s):.4f}  "
+                f"parts {[r['parts'] for r in runs]}",
                 flush=True,
             )
 
@@ -106,11 +120,11 @@ def digits(args):
         X, y, test = digit_images(chosen)
         train = np.flatnonzero(~test)
         runs = []
-        for trial in range(args.trials):
+        for trial in trials_of(args):
             pick = np.random.default_rng([trial, 2009]).permutation(train)[:5020]
             base = make_learner("auto", "classification", trial)
             best = clone(base).fit(X[pick[:20]], y[pick[:20]]).predict(X[test])
-            model = MultiManifoldClassifier(base, random_state=trial)
+            model = MultiManifoldClassifier(base, random_state=trial, **options_of(args))
             model.fit(X[pick], hide("classification", y[pick], 20))
             runs.append(((best != y[test]).mean(), (model.predict(X[test]) != y[test]).mean()))
         g, s = zip(*runs)
@@ -120,13 +134,16 @@ def digits(args):
 def helix(args):
     print("surface_helix, n = 80, growing M")
     for m in (1000, 3162, 10_000):
-        runs = [one_trial("surface_helix", 80, t, m) for t in range(args.trials)]
+        runs = [one_trial("surface_helix", 80, t, m, **options_of(args)) for t in trials_of(args)]
         g, s = ([r[key] for r in runs] for key in ("global", "ssl"))
         print(f"M = {m:6d} Global {row(g)}  SSL {row(s)}  p = {paired(g, s):.4f}", flush=True)
+
+
+def unit(args):
     print("surface_helix, n = 20, M = 20 000: weights from Hellinger distances, and all 1")
     for unit in (False, True):
         runs = [
-            one_trial("surface_helix", 20, t, unit_weights=unit)["ssl"] for t in range(args.trials)
+            one_trial("surface_helix", 20, t, unit_weights=unit)["ssl"] for t in trials_of(args)
         ]
         print(f"unit_weights={unit!s:5s} SSL {row(runs)}", flush=True)
 
@@ -163,7 +180,7 @@ def starts(args):
     print("dollar_sign, n = 20, one draw: purity of the partition from eight starts of the cover")
     data = generate("dollar_sign", n_samples=20_020, seed=1)
     labeled = np.arange(20_020) < 20
-    for refits in (0, PartitionSettings().n_refits):
+    for refits in (0, PartitionSettings().resolved().n_refits):
         settings = PartitionSettings(n_covers=8, n_refits=refits)
         purity = []
         for found in partitions_by_start(data.X, labeled, settings):
@@ -221,13 +238,17 @@ def flow(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "what", choices=["synthetic", "digits", "helix", "starts", "times", "flow", "paired"]
+        "what",
+        choices=["synthetic", "digits", "helix", "unit", "starts", "times", "flow", "paired"],
     )
     parser.add_argument("--sets", type=lambda text: text.split(","), default=SETS)
     parser.add_argument(
         "--labeled", type=lambda text: [int(v) for v in text.split(",")], default=BUDGETS
     )
     parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the first trial's number")
+    parser.add_argument("--variant", choices=["default", "published"])
+    parser.add_argument("--parts", choices=["rule", "labels"])
     parser.add_argument("--unlabeled", type=int, default=20_000)
     parser.add_argument("--sizes", type=int, default=4, help="how many sizes `times` runs")
     parser.add_argument("--run", help="folder of the run that `paired` reads")

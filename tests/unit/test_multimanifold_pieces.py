@@ -1,10 +1,14 @@
 """The pieces of the partition: closed forms, brute force, invariants."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from fewfold.datasets.synthetic import generate
 from fewfold.exceptions import InputError
 from fewfold.methods.multimanifold import covariances as cov
 from fewfold.methods.multimanifold.clustering import (
@@ -22,8 +26,15 @@ from fewfold.methods.multimanifold.hellinger import (
     undirected,
     weighted_graph,
 )
+from fewfold.methods.multimanifold.n_parts import choose_parts
 from fewfold.methods.multimanifold.named_graph import contract, nearest_along, nearest_candidates
-from fewfold.methods.multimanifold.rules import resolve_bounds
+from fewfold.methods.multimanifold.partition import partition
+from fewfold.methods.multimanifold.rules import (
+    PartitionSettings,
+    candidate_parts,
+    default_parts,
+    resolve_bounds,
+)
 
 
 def hellinger_graph(X, covariances, n_neighbors, sigma=0.2, **options):
@@ -262,7 +273,7 @@ def test_cut_value_by_hand():
 
 
 def test_the_rules_of_the_paper():
-    bounds = resolve_bounds(80, 1500)
+    bounds = resolve_bounds(80, 1500, default_parts(80))
     log2 = np.log(80) ** 2
     assert (bounds.n_parts, bounds.min_labeled) == (3, int(1.25 * 80 / log2))
     assert bounds.min_unlabeled == int(1.25 * 1500 / log2)
@@ -273,7 +284,59 @@ def test_rules_give_way_and_say_so_but_numbers_do_not():
     assert bounds.min_labeled * 2 <= 2 and bounds.min_unlabeled * 2 <= 3
     assert any("min_labeled lowered" in note for note in bounds.notes)
     with pytest.raises(InputError, match="min_labeled=11 with 2 parts needs 22"):
-        resolve_bounds(20, 1500, min_labeled=11)
+        resolve_bounds(20, 1500, 2, min_labeled=11)
+
+
+def test_the_published_variant_takes_the_papers_settings():
+    paper = PartitionSettings(variant="published").resolved()
+    taken = (paper.n_parts, paper.n_refits, paper.n_covers, paper.restart_choice, paper.cells)
+    assert taken == ("rule", 0, 1, "objective", "euclidean") and paper.sigma == 0.2
+    ours = PartitionSettings().resolved()
+    taken = (ours.n_parts, ours.n_refits, ours.n_covers, ours.restart_choice, ours.cells)
+    assert taken == ("labels", 15, 3, "ratio_cut", "gaussian") and ours.sigma == "auto"
+    mixed = PartitionSettings(variant="published", n_covers=2, n_parts=7, sigma=0.3).resolved()
+    assert (mixed.n_covers, mixed.n_parts, mixed.sigma, mixed.n_refits) == (2, 7, 0.3, 0)
+    with pytest.raises(InputError, match="variant='new'"):
+        PartitionSettings(variant="new").resolved()
+
+
+def test_numbers_of_parts_that_the_labels_may_choose():
+    ours = PartitionSettings().resolved()
+    assert candidate_parts(80, 1500, ours) == [3, 1, 2, 4, 5, 6]
+    few = candidate_parts(80, 1500, replace(ours, min_labeled=20))
+    assert few == [3, 1, 2, 4]  # 80 labels fill four parts of 20
+    assert candidate_parts(80, 1500, PartitionSettings(variant="published").resolved()) == [3]
+    assert candidate_parts(80, 1500, replace(ours, n_parts=9)) == [9]
+
+
+def test_parts_are_chosen_by_the_nearest_label_of_the_part():
+    # Two interleaved combs: the nearest label is of the other one, unless parts separate them.
+    X = np.arange(40.0)[:, None]
+    y = np.arange(40) % 2
+    whole, combs = np.zeros(40, int), y.copy()
+    kept, labeled = np.arange(40)[::-1], np.ones(40, bool)
+
+    def candidate(part, k):
+        found = SimpleNamespace(kept=kept, labeled=labeled, bounds=SimpleNamespace(n_parts=k))
+        return found, part[kept]
+
+    both = [candidate(whole, 1), candidate(combs, 2)]
+    assert choose_parts(both, X, y, is_classifier=True) == (1, {1: 1.0, 2: 0.0})
+    assert choose_parts(both[::-1], X, y, is_classifier=True)[0] == 0
+    # One point of forty is a standard error, which is not enough.
+    alone = candidate(np.r_[2, combs[1:]], 3)
+    values = np.r_[5.0, y[1:]]
+    assert choose_parts([both[1], alone], X, values, is_classifier=False)[0] == 0
+
+
+def test_the_choice_of_the_restart_can_be_the_papers():
+    X = generate("density_change", n_samples=1500, seed=4).X
+    labeled = np.arange(1500) < 40
+    found = [
+        partition(X, labeled, PartitionSettings(n_covers=1, n_parts=3, restart_choice=choice))
+        for choice in ("ratio_cut", "objective")
+    ]
+    assert found[0].ratio_cut <= found[1].ratio_cut
 
 
 def test_voronoi_parts_match_brute_force():

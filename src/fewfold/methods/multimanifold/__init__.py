@@ -16,22 +16,24 @@ _AUTO = one_of("auto")
 
 # What the shape of the data depends on, and what a partition of it does.
 SHAPE_PARAMETERS = (
+    Parameter("variant", one_of("default", "published"), "ours, or the paper's", "default"),
     Parameter("n_neighbors", integer(2) | _AUTO, "rows of a local covariance", "auto"),
     Parameter("degree", count() | _AUTO, "neighbors in the graph", "auto"),
     Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),
     Parameter("cell_ridge", positive() | _AUTO, "ridge of the decision sets' Gaussians", "auto"),
     Parameter("n_components", count() | null() | _AUTO, "principal components used", "auto"),
-    Parameter("n_refits", integer(0), "rounds of steering the covariances", 15),
-    Parameter("n_covers", count(), "covers from different starts", 3),
+    Parameter("n_refits", integer(0), "rounds of steering the covariances"),
+    Parameter("n_covers", count(), "covers from different starts"),
 )
 PARTITION_PARAMETERS = (
-    Parameter("n_parts", count() | _AUTO, "decision sets", "auto"),
+    Parameter("n_parts", count() | one_of("auto", "rule", "labels"), "decision sets", "auto"),
     Parameter("min_labeled", integer(0) | _AUTO, "least labeled rows of a part", "auto"),
     Parameter("min_unlabeled", integer(0) | _AUTO, "least unlabeled rows", "auto"),
     Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
     Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
+    Parameter("restart_choice", one_of("ratio_cut", "objective"), "what the kept start has least"),
     Parameter("unit_weights", boolean(), "all weights 1 instead of Hellinger's", False),
-    Parameter("cells", one_of("gaussian", "euclidean"), "shape of the decision sets", "gaussian"),
+    Parameter("cells", one_of("gaussian", "euclidean"), "shape of the decision sets"),
 )
 PARAMETERS = (
     Parameter(

@@ -30,8 +30,9 @@ from fewfold.methods.multimanifold.learners import (
     restore_learners,
     store_learners,
 )
+from fewfold.methods.multimanifold.n_parts import choose_parts
 from fewfold.methods.multimanifold.named_graph import resolve_graph
-from fewfold.methods.multimanifold.partition import PartitionSettings, partition
+from fewfold.methods.multimanifold.partition import PartitionSettings, partitions
 from fewfold.methods.multimanifold.partition_state import (
     PARTITION_STATE,
     check_parts,
@@ -39,7 +40,7 @@ from fewfold.methods.multimanifold.partition_state import (
     partition_state,
 )
 from fewfold.methods.multimanifold.shape import shape_from_arrays
-from fewfold.methods.multimanifold.stage import draw_key, stored_new_parts, stored_partition
+from fewfold.methods.multimanifold.stage import draw_key, stored_new_parts, stored_partitions
 from fewfold.methods.parameters import count, list_of, one_of
 from fewfold.methods.state import Field, Setting
 
@@ -47,7 +48,7 @@ _STATE = (
     Field("X_fit_", "float", ("n", "d"), may_be_sparse=True, optional=True),
     Field("groups_", "int", ("n",), low=0, optional=True),
     Setting("n_features_in_", count()),
-    Setting("cells", one_of(*CELLS)),
+    Setting("cells_", one_of(*CELLS)),
     Setting("learners", list_of(one_of(*KINDS))),
     *PARTITION_STATE,
 )
@@ -60,7 +61,6 @@ class _MultiManifold(PartitionSettings):
     base_estimator: object = "auto"
     _: KW_ONLY
     mode: str = "ssl"
-    cells: str = "gaussian"
     data_graph: object = None
     random_state: int = 0
     _dtype = np.float64
@@ -71,13 +71,13 @@ class _MultiManifold(PartitionSettings):
         if seed is None or isinstance(seed, np.random.RandomState):
             seed = seed_of(seed)
         self.partition_ = self.X_fit_ = self.groups_ = None
-        self.draw_ = draw_key(labeled)
+        self.draw_, self.cells_ = draw_key(labeled), self.resolved().cells
         details, rows = {}, np.flatnonzero(labeled)
         if self.mode == "ssl":
-            found, own, parts = self._partition(X, labeled, graph, manifold, seed)
+            found, own, parts, losses = self._partition(X, y, labeled, graph, manifold, seed)
             self.partition_, self.n_parts_ = found, found.bounds.n_parts
             rows, sizes = found.kept[found.labeled], found.sizes().sum(axis=1)
-            details = _description(found)
+            details = _description(found) | {"left_out_losses": losses}
         else:
             parts = self._given_parts(X, graph, groups)
             self.n_parts_ = int(parts.max()) + 1
@@ -96,22 +96,28 @@ class _MultiManifold(PartitionSettings):
         self.status_ = "ok"
         return parts
 
-    def _partition(self, X, labeled, graph, manifold, seed):
-        """Take or compute the partition; return it with the parts of labeled and of all rows."""
-        shape = None
+    def _partition(self, X, y, labeled, graph, manifold, seed):
+        """Take or compute the partitions, and choose one by the labels.
+
+        Returns it with the parts of labeled and of all rows, and the left-out losses by number
+        of parts.
+        """
+        stored, shape = [], None
         if manifold is not None:
-            if stored := stored_partition(manifold, labeled, self.cells):
-                return stored
-            shape = shape_from_arrays(manifold.arrays, *X.shape)
-        found = partition(
-            X,
-            labeled,
-            self,
-            shape=shape,
-            graph=resolve_graph(self.data_graph if graph is None else graph, X),
-            random_state=seed,
-        )
-        return found, labeled_sets(found, self.cells), decision_sets(found, X, self.cells)
+            stored = stored_partitions(manifold, labeled, self.cells_)
+            if not stored:
+                shape = shape_from_arrays(manifold.arrays, *X.shape)
+        if not stored:
+            graph = resolve_graph(self.data_graph if graph is None else graph, X)
+            options = {"shape": shape, "graph": graph, "random_state": seed}
+            found = partitions(X, labeled, self, **options)
+            stored = [(one, labeled_sets(one, self.cells_), None) for one in found]
+        best, losses = choose_parts(stored, X, y, is_classifier=self._task == "classification")
+        found, own, parts = stored[best]
+        self.draw_ = f"{self.draw_}.{best}"
+        if parts is None:
+            parts = decision_sets(found, X, self.cells_)
+        return found, own, parts, losses
 
     def _given_parts(self, X, graph, groups):
         """Return one part for all rows, or the true sets."""
@@ -135,7 +141,7 @@ class _MultiManifold(PartitionSettings):
         if stored is not None:
             return stored
         if self.partition_ is not None:
-            return decision_sets(self.partition_, X, self.cells)
+            return decision_sets(self.partition_, X, self.cells_)
         if self.groups_ is None:
             return np.zeros(X.shape[0], np.int64)
         if groups is None:
@@ -159,7 +165,7 @@ class _MultiManifold(PartitionSettings):
     def _pack(self) -> dict:
         check_is_fitted(self, "learners_")
         values = {name: getattr(self, name) for name in ("X_fit_", "groups_", "n_features_in_")}
-        values |= {"cells": self.cells, **partition_state(self.partition_)}
+        values |= {"cells_": self.cells_, **partition_state(self.partition_)}
         if hasattr(self, "classes_"):
             values["classes_"] = self.classes_
         return values | store_learners(self.learners_, self._task)
@@ -202,8 +208,14 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
     mode : {"ssl", "global", "clairvoyant"}
         Find the partition; or one learner for all rows; or one per true set, given to `fit` as
         ``groups``.
-    n_parts : int or "auto"
-        Decision sets; "auto" is ``ceil(0.5 log n)`` for n labeled points.
+    variant : {"default", "published"}
+        "published" is the paper's algorithm (see Notes for what it leaves open): one cover, plain
+        neighborhoods and k-means, the rule for the number of parts, Euclidean decision sets.
+        "default" is fewfold's.
+    n_parts : int, "auto", "rule" or "labels"
+        Decision sets. "rule" is the paper's ``ceil(0.5 log n)`` for n labeled points; "labels"
+        takes another number from 1 to 6 where labels left out are predicted clearly better by
+        the nearest label of their part; "auto" is "labels", with ``variant="published"`` "rule".
     min_labeled, min_unlabeled : int or "auto"
         Least number of labeled and of kept unlabeled points in a part; "auto" is 1.25 times
         their number over ``log(n)**2``, lowered where that cannot be met.
@@ -220,15 +232,17 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
     n_components : int, "auto" or None
         Principal components in which the geometry is read; "auto" is 15 for data with more
         features, None all features.
-    n_refits : int
-        Times each neighborhood is turned along its own covariance; 0 is the paper's ball.
-    n_covers : int
-        Covers from different starts, of which the most agreed partition is kept; 1 as in the
-        paper.
+    n_refits : int, optional
+        Times each neighborhood is turned along its own covariance: 15, or 0 (the paper's ball).
+    n_covers : int, optional
+        Covers from different starts, of which the most agreed partition is kept: 3, or 1 as
+        published.
     n_restarts : int
         Starts of the size-constrained k-means.
-    cells : {"gaussian", "euclidean"}
-        Decision sets: where a part is densest, or around its kept points as in the paper.
+    restart_choice : {"ratio_cut", "objective"}, optional
+        What the start that is kept has least: the ratio cut, or as published the objective.
+    cells : {"gaussian", "euclidean"}, optional
+        Decision sets: where a part is densest, or as published around its kept points.
     unit_weights : bool
         Give all edges weight 1, to see what the Hellinger distances contribute.
     data_graph : dict, GraphSettings, NeighborGraph or sparse matrix, optional
@@ -249,6 +263,14 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
         "constant" (one class or one label) or "borrowed" (no label).
     learners_ : list
     classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    What the paper leaves open, and what ``variant="published"`` takes: the first point of the
+    cover (the one farthest from the mean, so that row order does not matter); full rank of
+    covariances by ``ridge`` and ``n_components`` instead of a subspace per pair; components of
+    the graph joined by their shortest link; k-means++ starts; bounds that cannot be met lowered;
+    grids and ties of the learners' cross-validation as in ours.
 
     Examples
     --------

@@ -146,7 +146,7 @@ def draw(model, inputs, y, labeled):
     yield (
         "Decision sets",
         "Rows colored by the part they fall into; each part has a learner of its own.",
-        partition_figure(partition, inputs.X, cells=model.cells),
+        partition_figure(partition, inputs.X, cells=model.cells_),
     )
     yield (
         "The Hellinger graph",

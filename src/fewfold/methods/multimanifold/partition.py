@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -27,6 +28,7 @@ from fewfold.methods.multimanifold.named_graph import contract, nearest_candidat
 from fewfold.methods.multimanifold.rules import (
     Bounds,
     PartitionSettings,
+    candidate_parts,
     default_degree,
     resolve_bounds,
 )
@@ -105,7 +107,34 @@ class _Clock:
         self._last = now
 
 
-def partition(
+def partition(X, labeled: np.ndarray, settings: PartitionSettings | None = None, **options):
+    """Split data into decision sets, reading nothing of the labels but where they are.
+
+    The first of `partitions`, whose parameters these are: with as many parts as the settings or
+    the paper's rule say.
+
+    Returns
+    -------
+    Partition
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
+    >>> labeled = np.isin(np.arange(400), np.arange(0, 400, 40))
+    >>> found = partition(X, labeled)
+    >>> left, right = found.part[found.kept < 200], found.part[found.kept >= 200]
+    >>> len(set(left)), len(set(right)), len(set(left) & set(right))
+    (1, 1, 0)
+    """
+    settings = (settings or PartitionSettings()).resolved()
+    if settings.n_parts == "labels":
+        settings = replace(settings, n_parts="rule")
+    return partitions(X, labeled, settings, **options)[0]
+
+
+def partitions(
     X,
     labeled: np.ndarray,
     settings: PartitionSettings | None = None,
@@ -113,8 +142,8 @@ def partition(
     shape: Shape | None = None,
     graph: sparse.csr_array | None = None,
     random_state: int = 0,
-) -> Partition:
-    """Split data into decision sets, reading nothing of the labels but where they are.
+) -> list[Partition]:
+    """Split data into decision sets, once for each number of parts that the labels may choose.
 
     Parameters
     ----------
@@ -132,7 +161,8 @@ def partition(
 
     Returns
     -------
-    Partition
+    list of Partition
+        For `rules.candidate_parts`, in their order.
 
     Notes
     -----
@@ -140,29 +170,26 @@ def partition(
     shifting or scaling the data does not change the partition and permuting its rows permutes
     it. About O(M log M) in few dimensions, plus O(m**2) for the Mahalanobis neighbors of the m
     points of the cover.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.r_[rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 20]
-    >>> labeled = np.isin(np.arange(400), np.arange(0, 400, 40))
-    >>> found = partition(X, labeled)
-    >>> left, right = found.part[found.kept < 200], found.part[found.kept >= 200]
-    >>> len(set(left)), len(set(right)), len(set(left) & set(right))
-    (1, 1, 0)
     """
     clock = _Clock()
-    settings = settings or PartitionSettings()
+    settings = (settings or PartitionSettings()).resolved()
     labeled = _checked_mask(X, labeled)
-    settings.check()
     shape = fit_shape(X, settings, clock) if shape is None else shape
     Z = shape.projection.apply(X)
     drafts = [_Draft(Z, labeled, cover, shape, settings, graph) for cover in shape.covers]
     clock("attach")
+    found = []
+    for n_parts in candidate_parts(*drafts[0].counts, settings):
+        chosen = _agreed(Z, drafts, n_parts, _sigmas(X, settings), random_state, clock)
+        found.append(replace(chosen, projection=shape.projection, times_s=clock.times_s))
+    return found
+
+
+def _agreed(Z, drafts, n_parts, sigmas, random_state, clock):
+    """Return the partition into n parts that the covers agree on most."""
     chosen = None
-    for sigma in _sigmas(X, settings):
-        found = [draft.cut(sigma, settings, random_state, clock) for draft in drafts]
+    for sigma in sigmas:
+        found = [draft.cut(n_parts, sigma, random_state, clock) for draft in drafts]
         best, agreement = consensus(Z, found)
         clock("consensus")
         if chosen is None or agreement > chosen.agreement:
@@ -172,7 +199,7 @@ def partition(
             break
     chosen = draft.with_cells(chosen, chosen_sigma)
     clock("cells")
-    return replace(chosen, projection=shape.projection, times_s=clock.times_s)
+    return chosen
 
 
 def _sigmas(X, settings):
@@ -197,24 +224,27 @@ class _Draft:
     """One cover with the labeled rows of a draw joined to its graph, ready to be cut."""
 
     def __init__(self, Z, labeled, cover, shape, settings, graph):
-        self.Z, self.cover, self.shape = Z, cover, shape
+        self.Z, self.cover, self.shape, self.settings = Z, cover, shape, settings
+        self.graph = graph
         own, path = np.flatnonzero(labeled), cover.rows[~labeled[cover.rows]]
         # Labeled points by distance from the start, the others as walked: no row number matters.
         origin = Z[cover.rows[0]]
         own = own[np.argsort(((Z[own] - origin) ** 2).sum(axis=1), kind="stable")]
-        self.kept = np.r_[own, path]
+        self.kept, self.counts = np.r_[own, path], (len(own), len(path))
         self.is_labeled = np.arange(len(self.kept)) < len(own)
-        self.bounds = resolve_bounds(
-            len(own), len(path), settings.n_parts, settings.min_labeled, settings.min_unlabeled
-        )
-        self.is_whole = self.bounds.n_parts == 1 or self.bounds.n_parts >= len(self.kept)
-        if self.is_whole:
-            return
         self.place = np.full(len(Z), -1)  # of each row among the kept ones
         self.place[self.kept] = np.arange(len(self.kept))
         self.points = Z[self.kept]
-        self.covariances = self._covariances(cover.covariances, shape.ridge)
-        self.edges, self.h2 = self._edges(graph)
+
+    @cached_property
+    def covariances(self):
+        """Local covariances of the kept points."""
+        return self._covariances(self.cover.covariances, self.shape.ridge)
+
+    @cached_property
+    def weights(self):
+        """Pairs of kept points, and their squared Hellinger distances."""
+        return self._edges(self.graph)
 
     def _covariances(self, of_cover, ridge):
         """Return the covariances of the kept points: the cover's, and those of labeled rows."""
@@ -252,31 +282,33 @@ class _Draft:
         h2[~known] = squared_hellinger(self.covariances, edges[0][~known], edges[1][~known])
         return edges, h2
 
-    def cut(self, sigma, settings, random_state, clock) -> Partition:
+    def cut(self, n_parts, sigma, random_state, clock) -> Partition:
         """Return the partition of least cut that meets the bounds."""
-        if self.is_whole:
-            return self._whole()
+        settings = self.settings
+        bounds = resolve_bounds(*self.counts, n_parts, settings.min_labeled, settings.min_unlabeled)
+        if n_parts == 1 or n_parts >= len(self.kept):
+            return self._whole(bounds)
         W = weighted_graph(
             self.points,
             self.covariances,
-            self.edges,
-            self.h2,
+            *self.weights,
             sigma,
             unit_weights=settings.unit_weights,
         )
         clock("graph")
-        V = ratio_cut_embedding(W, self.bounds.n_parts)
+        V = ratio_cut_embedding(W, n_parts)
         clock("eigenvectors")
+        by_cut = settings.restart_choice == "ratio_cut"
         clustering = constrained_kmeans(
             V,
-            self.bounds.n_parts,
+            n_parts,
             self.is_labeled,
-            self.bounds.min_labeled,
-            self.bounds.min_unlabeled,
+            bounds.min_labeled,
+            bounds.min_unlabeled,
             n_restarts=settings.n_restarts,
             random_state=random_state,
             # k-means stands in for the ratio cut: of its local optima take the one that cuts least.
-            score=lambda part: cut_value(W, part),
+            score=(lambda part: cut_value(W, part)) if by_cut else None,
         )
         clock("kmeans")
         return Partition(
@@ -286,7 +318,7 @@ class _Draft:
             self.points,
             self.covariances,
             W,
-            self.bounds,
+            bounds,
             cut_value(W, clustering.part),
         )
 
@@ -303,16 +335,16 @@ class _Draft:
             part = refined_parts(found.points, covariances, found.covariances, part, sigma)
         return replace(found, cell_covariances=covariances, cell_part=part)
 
-    def _whole(self):
+    def _whole(self, bounds):
         """One part: nothing to cut (or fewer points than parts)."""
         n = len(self.kept)
         return Partition(
             self.kept,
             np.zeros(n, np.int64),
             self.is_labeled,
-            self.Z[self.kept],
+            self.points,
             None,
             sparse.csr_array((n, n)),
-            Bounds(1, 0, 0, self.bounds.notes),
+            Bounds(1, 0, 0, bounds.notes),
             0.0,
         )

@@ -100,9 +100,8 @@ def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape
     >>> len(shape.covers), shape.size, shape.covers[0].covariances.shape[1:]
     (3, 17, (2, 2))
     """
-    settings = settings or PartitionSettings()
+    settings = (settings or PartitionSettings()).resolved()
     clock = clock or (lambda step: None)
-    settings.check()
     projection = cov.fit_projection(X, settings.n_components)
     Z = projection.apply(X)
     clock("reduce")

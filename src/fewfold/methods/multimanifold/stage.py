@@ -13,7 +13,7 @@ import numpy as np
 from fewfold.exceptions import InputError
 from fewfold.methods.multimanifold.covariances import Projection
 from fewfold.methods.multimanifold.decision import CELLS, decision_sets, labeled_sets
-from fewfold.methods.multimanifold.partition import Partition, partition
+from fewfold.methods.multimanifold.partition import Partition, partitions
 from fewfold.methods.multimanifold.rules import Bounds, PartitionSettings
 from fewfold.methods.multimanifold.shape import fit_shape, shape_from_arrays, shape_to_arrays
 
@@ -22,16 +22,15 @@ _ARRAYS = ("kept", "part", "points", "cell_part", "cell_covariances", "W")
 
 def fit_manifold(features, graph, options: dict, *, seed: int):
     """Return the arrays and notes of the manifold stage ``hellinger``."""
-    shape = fit_shape(features.X, PartitionSettings(**options))
+    settings = PartitionSettings(**options)
+    shape = fit_shape(features.X, settings)
     kept = [len(cover.rows) for cover in shape.covers]
     print(f"{len(kept)} covers of {', '.join(map(str, kept))} rows, {shape.size} in a neighborhood")
-    return shape_to_arrays(shape), {"n_covers": len(kept)}
+    return shape_to_arrays(shape) | {"variant": [settings.variant]}, {"n_covers": len(kept)}
 
 
-def encode_draws(
-    out, features, arrays: dict, *, splits, graph=None, cells: str = "gaussian", **options
-) -> None:
-    """Write the partition of every draw, and the part of each row and new row.
+def encode_draws(out, features, arrays: dict, *, splits, graph=None, **options) -> None:
+    """Write the partitions of every draw, and the part of each row and new row.
 
     Parameters
     ----------
@@ -41,12 +40,13 @@ def encode_draws(
         Of `fit_manifold`.
     splits : fewfold.pipeline.stage_files.Splits
     graph : NeighborGraph, optional
-    cells, **options
+    **options
         Of `MultiManifoldClassifier`: what a partition depends on beyond the shape.
     """
     X = features.X
     X = X if not isinstance(X, np.ndarray) else np.asarray(X, np.float64)
-    shape, settings = shape_from_arrays(arrays, *X.shape), PartitionSettings(**options)
+    shape = shape_from_arrays(arrays, *X.shape)
+    settings = PartitionSettings(variant=arrays["variant"][0], **options).resolved()
     seen = set()
     for trial, budget, seed in splits.draws():
         labeled = np.isin(np.arange(X.shape[0]), splits.order[trial, :budget])
@@ -54,7 +54,7 @@ def encode_draws(
         if not budget or key in seen:
             continue
         seen.add(key)
-        found = partition(
+        found = partitions(
             X,
             labeled,
             settings,
@@ -62,10 +62,13 @@ def encode_draws(
             graph=None if graph is None else graph.W,
             random_state=seed,
         )
-        _write(out, key, found, cells)
-        out.add(f"{key}.row_part", decision_sets(found, X, cells))
-        if features.X_new is not None:
-            out.add(f"{key}.row_part_new", decision_sets(found, features.X_new, cells))
+        for number, candidate in enumerate(found):
+            name = f"{key}.{number}"
+            _write(out, name, candidate, settings.cells)
+            out.add(f"{name}.row_part", decision_sets(candidate, X, settings.cells))
+            if features.X_new is not None:
+                new = decision_sets(candidate, features.X_new, settings.cells)
+                out.add(f"{name}.row_part_new", new)
 
 
 def draw_key(labeled: np.ndarray) -> str:
@@ -85,8 +88,8 @@ def _write(out, key, found, cells):
     out.add(f"{key}.notes", list(bounds.notes))
 
 
-def stored_partition(manifold, labeled: np.ndarray, cells: str):
-    """Return a draw's partition, and the parts of labeled and of all rows, from a stage's file.
+def stored_partitions(manifold, labeled: np.ndarray, cells: str) -> list[tuple]:
+    """Return a draw's partitions, and the parts of labeled and of all rows, from a stage's file.
 
     Parameters
     ----------
@@ -96,10 +99,18 @@ def stored_partition(manifold, labeled: np.ndarray, cells: str):
 
     Returns
     -------
-    Partition, own, parts
-        None where the file does not hold this draw with these cells.
+    list of (Partition, own, parts)
+        Empty where the file does not hold this draw with these cells.
     """
-    points, key = manifold.points or {}, draw_key(labeled)
+    found, key = [], draw_key(labeled)
+    while one := _stored(manifold, f"{key}.{len(found)}", labeled, cells):
+        found.append(one)
+    return found
+
+
+def _stored(manifold, key, labeled, cells):
+    """Return one partition with its parts; None where there is none of that name."""
+    points = manifold.points or {}
     if f"{key}.bounds" not in points:
         return None
     n_parts, low, high, n_own, kind = (int(v) for v in points[f"{key}.bounds"])
