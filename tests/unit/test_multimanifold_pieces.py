@@ -324,9 +324,13 @@ def test_parts_are_chosen_by_the_nearest_label_of_the_part():
     assert choose_parts(both, X, y, is_classifier=True) == (1, {1: 1.0, 2: 0.0})
     assert choose_parts(both[::-1], X, y, is_classifier=True)[0] == 0
     # One point of forty is a standard error, which is not enough.
-    alone = candidate(np.r_[2, combs[1:]], 3)
-    values = np.r_[5.0, y[1:]]
-    assert choose_parts([both[1], alone], X, values, is_classifier=False)[0] == 0
+    far = X.copy()
+    far[0] = -99.0  # no other point's nearest
+    values = np.r_[1, y[1:]]
+    alone = np.r_[1, combs[1:]]
+    pair = [candidate(combs, 2), candidate(alone, 3)]
+    best, losses = choose_parts(pair, far, values, is_classifier=True)
+    assert best == 0 and losses == {2: 1 / 40, 3: 0.0}
 
 
 def test_the_choice_of_the_restart_can_be_the_papers():

@@ -2,10 +2,11 @@
 
 from fewfold.methods.base import Implied, ManifoldType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, integer, null, number, one_of, positive
+from fewfold.methods.variants import VARIANT
 
 # What the neighborhoods depend on.
 NEIGHBORHOOD_PARAMETERS = (
-    Parameter("variant", one_of("default", "published"), "ours, or Algorithm 1 of the paper"),
+    VARIANT,
     Parameter(
         "similarity",
         one_of("auto", "global", "local", "diffused", "sparse"),

@@ -10,13 +10,14 @@ from fewfold.methods.parameters import (
     one_of,
     positive,
 )
+from fewfold.methods.variants import VARIANT
 
 MODES = ("ssl", "global", "clairvoyant")
 _AUTO = one_of("auto")
 
 # What the shape of the data depends on, and what a partition of it does.
 SHAPE_PARAMETERS = (
-    Parameter("variant", one_of("default", "published"), "ours, or the paper's", "default"),
+    VARIANT,
     Parameter("n_neighbors", integer(2) | _AUTO, "rows of a local covariance", "auto"),
     Parameter("degree", count() | _AUTO, "neighbors in the graph", "auto"),
     Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),

@@ -47,7 +47,7 @@ def choose_parts(
     best = int(np.argmin(means))
     gain = losses[0] - losses[best]
     error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
-    if gain.mean() <= _CLEARLY * error:
+    if gain.mean() <= _CLEARLY * error * (1 + 1e-9):  # a single point is exactly one
         best = 0
     return best, {one[0].bounds.n_parts: mean for one, mean in zip(candidates, means)}
 
