@@ -1,13 +1,17 @@
-"""Diffusion with default settings from a file of many rows to labels: CPU seconds and peak memory.
+"""Many rows with default settings, each task a process of its own: CPU seconds and peak memory.
 
-    python benchmarks/large.py fit 100000 300000 1000000     # curved manifolds, 50 columns
-    python benchmarks/large.py peers 1000000                 # neighbor searches at equal recall
+    python benchmarks/large.py fit 100000 300000 1000000     # diffusion, from file to labels
+    python benchmarks/large.py label 100000 1000000          # fewfold label, then fewfold predict
+    python benchmarks/large.py eigen 100000                  # 200 eigenvectors of the graph
+    python benchmarks/large.py atlas 100000                  # atlas of a sample, all rows encoded
+    python benchmarks/large.py peers 100000 1000000          # neighbor searches at recall 0.99
+    python benchmarks/large.py isotropic 20000 40000 80000   # the search where it is slowest
     python benchmarks/large.py check 100000                  # against plain float64; lists needed
     python benchmarks/large.py table                         # Markdown for docs/scaling.md
 
-Each fit is a process of its own, which reads a file of float32 rows; 100 labels. What was measured
-is appended to data/measured/large.csv. CPU seconds include the start of Python and exclude numba's
-compilation (a small fit comes first, and is taken off).
+The data are curved manifolds, 50 columns (label: 30) of float32 with 100 labels (label: 500). What
+was measured is appended to data/measured/large.csv. CPU seconds include the start of Python and
+exclude numba's compilation (a small fit comes first, and is taken off).
 """
 
 from __future__ import annotations
@@ -72,8 +76,104 @@ def fit(n: int, folder: str) -> None:
     })  # fmt: skip
 
 
-def searches(X) -> dict:
-    """Return neighbor searches of the rows among themselves, by name."""
+def spent(*command) -> tuple[float, int]:
+    """Run a command; return the CPU seconds and the peak MB of it and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "fewfold.cli", *map(str, command)], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return round(cpu, 1), round(after.ru_maxrss / 1024)
+
+
+def make_table(path: str, n: int, seed: int, n_labels: int = 0) -> np.ndarray:
+    """Write a Parquet table of 30 columns and a label column; return the true classes."""
+    import pandas as pd
+
+    from fewfold.datasets import load
+
+    data = load("curved_manifolds", n_samples=n, n_features=30, seed=seed)
+    frame = pd.DataFrame(data.X, columns=[f"x{j}" for j in range(30)])
+    shown = np.full(n, None, dtype=object)
+    rows = np.random.default_rng(0).choice(n, n_labels, replace=False)
+    shown[rows] = [f"c{code}" for code in data.y[rows]]
+    frame.assign(y=shown).to_parquet(path) if n_labels else frame.to_parquet(path)
+    return data.y
+
+
+def label(n: int, folder: str) -> None:
+    """Label a table by the command line, then as many new rows."""
+    import pandas as pd
+
+    truth = make_table(f"{folder}/big.parquet", n, 1, 500)
+    cpu, peak = spent("label", f"{folder}/big.parquet", "--target", "y", "--out", f"{folder}/out")
+    for cost in sorted(Path(folder, "out/logs").rglob("*.cost.tsv")):
+        seconds, cpu_s, mb = cost.read_text().splitlines()[-1].split("\t")
+        print(f"  {cost.name.split('.')[0]}: {cpu_s} CPU s, {mb} MB")
+    table = pd.read_csv(f"{folder}/out/labels.csv")
+    rest = ~table["was_labeled"].to_numpy()
+    wrong = table["label"].str[1:].astype(int).to_numpy() != truth
+    write({"what": "fewfold label", "n": n, "cpu_s": cpu, "max_rss_mb": peak,
+           "error": round(float(wrong[rest].mean()), 4)})  # fmt: skip
+    more = make_table(f"{folder}/new.parquet", n, 2)  # other rows of the same manifolds
+    done = f"{folder}/done.parquet"
+    cpu, peak = spent("predict", f"{folder}/out/model.h5", f"{folder}/new.parquet", "--out", done)
+    said = pd.read_parquet(done)["label"].str[1:].astype(int).to_numpy()
+    write({"what": "fewfold predict", "n": n, "cpu_s": cpu, "max_rss_mb": peak,
+           "error": round(float(np.mean(said != more)), 4)})  # fmt: skip
+
+
+def measured(what: str, n: int, start: float, **more) -> None:
+    """Write what a task took since the start, and the peak of this process."""
+    peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    cpu = round(time.process_time() - start, 1)
+    write({"what": what, "n": n, "cpu_s": cpu, "max_rss_mb": peak, **more})
+
+
+def eigen(n: int, folder: str) -> None:
+    """Find 200 eigenvectors of the default graph; its search is measured apart."""
+    from fewfold.graph.build import build_graph
+    from fewfold.methods.eigenbasis.basis import compute_basis
+
+    X = np.load(f"{folder}/X.npy")
+    compute_basis(build_graph(X[:25_000].copy()), 200)  # compiles
+    start = time.process_time()
+    graph = build_graph(X)
+    measured("graph", n, start, recall=graph.neighbors.recall)
+    start = time.process_time()
+    basis = compute_basis(graph, 200)
+    measured("eigenbasis, 200 vectors", n, start)
+    print(f"  largest residual {basis['residuals'].max():.1e}")
+
+
+def isotropic(n: int, folder: str) -> None:
+    """Search neighbors of normal columns, which fill all their dimensions evenly."""
+    from fewfold.graph.neighbors import nearest_neighbors
+
+    small = np.random.default_rng(1).standard_normal((21_000, 30), np.float32)
+    nearest_neighbors(small, K, method="approximate")  # compiles
+    X = np.random.default_rng(0).standard_normal((n, 30), np.float32)
+    for method in ("approximate", "exact"):
+        start = time.process_time()
+        found = nearest_neighbors(X, K, method=method)
+        measured(f"30 normal columns, {method}", n, start, recall=found.recall)
+
+
+def tuned(values, search, true, rows):
+    """Return the first value whose search finds 99 % of the true neighbors of some rows."""
+    for value in values:
+        if recall_of(search(value), true, rows) >= 0.99:
+            break
+    return value
+
+
+def recall_of(found, true, rows) -> float:
+    """Return the share of the K true neighbors (the row itself left out) that was found."""
+    pairs = zip(true, found, rows)
+    return np.mean([len(np.intersect1d(a[a != r][:K], b[b != r][:K])) for a, b, r in pairs]) / K
+
+
+def searches(X, rows, true) -> dict:
+    """Return neighbor searches of the rows among themselves, by name, tuned on some rows."""
     import faiss
 
     from fewfold.graph.neighbors import nearest_neighbors
@@ -83,19 +183,31 @@ def searches(X) -> dict:
         index = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], n_lists)
         index.train(X[:: max(1, len(X) // (48 * n_lists))])
         index.add(X)
-        index.nprobe = 12
+
+        def some(n_probes):
+            index.nprobe = n_probes
+            return index.search(X[rows], K + 1)[1]
+
+        tuned((2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128), some, true, rows)
         return index.search(X, K + 1)[1]
 
     def hnsw():
         index = faiss.IndexHNSWFlat(X.shape[1], 16)
-        index.hnsw.efConstruction, index.hnsw.efSearch = 40, 32
+        index.hnsw.efConstruction = 40
         index.add(X)
+
+        def some(ef):
+            index.hnsw.efSearch = ef
+            return index.search(X[rows], K + 1)[1]
+
+        tuned((12, 16, 24, 32, 48, 64, 96, 128, 256), some, true, rows)
         return index.search(X, K + 1)[1]
 
     def descent():
         from pynndescent import NNDescent
 
-        return NNDescent(X, n_neighbors=K + 5, random_state=0).neighbor_graph[0][:, : K + 1]
+        # K + 1 with the row itself: the fewest that hold the answer.
+        return NNDescent(X, n_neighbors=K + 1, random_state=0).neighbor_graph[0]
 
     return {
         "fewfold": lambda: nearest_neighbors(X, K, method="approximate").indices,
@@ -104,20 +216,25 @@ def searches(X) -> dict:
 
 
 def peer(n: int, folder: str, name: str) -> None:
-    """One search in a process of its own; recall on 300 rows."""
+    """One search in a process of its own; tuned on 300 rows, recall on 300 others."""
     from fewfold.graph.neighbors import nearest_neighbors
 
     X = np.load(f"{folder}/X.npy")
-    searches(X[:5000].copy())[name]()  # compiles
+
+    def truth(seed, X):
+        rows = np.random.default_rng(seed).choice(len(X), 300, replace=False)
+        return rows, nearest_neighbors(X, K + 1, query=X[rows], method="exact").indices
+
+    small = X[:5000].copy()
+    searches(small, *truth(1, small))[name]()  # compiles
+    known = truth(1, X)
     start = time.process_time()
-    found = searches(X)[name]()
+    found = searches(X, *known)[name]()
     cpu = time.process_time() - start
-    rows = np.random.default_rng(0).choice(n, 300, replace=False)
-    true = nearest_neighbors(X, K + 1, query=X[rows], method="exact").indices
-    pairs = zip(true, found[rows], rows)
-    hits = [len(np.intersect1d(a[a != r][:K], b[b != r][:K])) for a, b, r in pairs]
+    rows, true = truth(0, X)
     write({
-        "what": name, "n": n, "cpu_s": round(cpu, 1), "recall": round(np.mean(hits) / K, 4),
+        "what": name, "n": n, "cpu_s": round(cpu, 1),
+        "recall": round(recall_of(found[rows], true, rows), 4),
         "max_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     })  # fmt: skip
 
@@ -150,7 +267,8 @@ def check(n: int, folder: str) -> None:
 def table() -> None:
     """Print the measurements, each with the exponent of its CPU seconds since the one before."""
     with open(MEASURED, newline="") as file:
-        rows = sorted(csv.DictReader(file), key=lambda r: (r["what"], int(r["n"])))
+        latest = {(row["what"], int(row["n"])): row for row in csv.DictReader(file)}
+    rows = [latest[key] for key in sorted(latest)]
     print("| of | rows | CPU s | grows as n to the | peak MB | recall | steps | error |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     before: dict = {}
@@ -163,13 +281,15 @@ def table() -> None:
         before = row
 
 
-TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check}
+TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
+         "_label": label, "_isotropic": isotropic}  # fmt: skip
+MADE_BY_THEMSELVES = ("label", "isotropic")
 
 
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=("fit", "peers", "check", "table", *TASKS))
+    parser.add_argument("command", choices=("peers", "table", *TASKS, *(t[1:] for t in TASKS)))
     parser.add_argument("more", nargs="*")
     args = parser.parse_args()
     if args.command.startswith("_"):
@@ -178,8 +298,8 @@ def main() -> None:
         return table()
     for n in args.more:
         with tempfile.TemporaryDirectory() as folder:
-            tasks = [["_make", n, folder]]
-            if args.command in ("fit", "check"):
+            tasks = [] if args.command in MADE_BY_THEMSELVES else [["_make", n, folder]]
+            if args.command != "peers":
                 tasks.append([f"_{args.command}", n, folder])
             else:
                 names = ("fewfold", "faiss IVF", "faiss HNSW", "pynndescent")
