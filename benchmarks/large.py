@@ -60,7 +60,7 @@ def fit(n: int, folder: str) -> None:
     y = np.full(n, -1)
     y[labeled] = truth[labeled]
     some = np.load(f"{folder}/X.npy", mmap_mode="r")[:25_000].copy()
-    few = np.where(np.arange(25_000) < LABELS, truth[:25_000], -1)
+    few = np.where(np.arange(len(some)) < LABELS, truth[: len(some)], -1)
     compile_start = time.process_time()
     DiffusionClassifier().fit(some, few)
     compiled = time.process_time() - compile_start
@@ -152,7 +152,7 @@ def isotropic(n: int, folder: str) -> None:
     small = np.random.default_rng(1).standard_normal((21_000, 30), np.float32)
     nearest_neighbors(small, K, method="approximate")  # compiles
     X = np.random.default_rng(0).standard_normal((n, 30), np.float32)
-    for method in ("approximate", "exact"):
+    for method in ("auto", "approximate", "exact"):
         start = time.process_time()
         found = nearest_neighbors(X, K, method=method)
         measured(f"30 normal columns, {method}", n, start, recall=found.recall)

@@ -251,3 +251,15 @@ def test_threads_do_not_change_pairs_compared_once(monkeypatch):
     assert sum(done) == 2 * len(X)
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
     np.testing.assert_array_equal(found[0].distances, found[1].distances)
+
+
+def test_rows_that_fill_all_dimensions_are_compared_in_pairs(monkeypatch):
+    monkeypatch.setattr(settings, "EXACT_ROWS", 2000)
+    X = np.random.default_rng(0).standard_normal((4000, 30), np.float32)
+    found = nearest_neighbors(X, 5)
+    np.testing.assert_array_equal(found.indices, nearest_neighbors(X, 5, method="exact").indices)
+    assert found.recall is None
+    assert nearest_neighbors(X, 5, method="approximate").recall >= 0.99
+    # A curve is found in few lists.
+    curve = np.sin(np.linspace(0, 20, 4000)[:, None] * np.arange(1, 31) / 30).astype(np.float32)
+    assert nearest_neighbors(curve, 5).recall is not None

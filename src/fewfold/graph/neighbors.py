@@ -22,6 +22,9 @@ _FEW_ROWS = 640
 _HANDFUL = 1000
 # Share of the true neighbors that an approximate search must find.
 MIN_RECALL = 0.99
+# Visiting more than this share of the lists costs as much as comparing each pair once: rows that
+# fill all their dimensions evenly have no near lists.
+_WORTH_ALL = 0.33
 # From this many rows on, comparing each pair once saves more than its compiled part takes to load.
 _MANY_ROWS = 20_000
 
@@ -145,12 +148,12 @@ def nearest_neighbors(
     else:
         found, recall = _list_search(
             base, wanted, n_neighbors, own, n_probes, min_recall, random_state, progress,
-            KeptIndex() if kept is None else kept,
+            KeptIndex() if kept is None else kept, method == "auto",
         )  # fmt: skip
     return Neighbors(found[0], _to_distance(found[1], metric), recall)
 
 
-def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress, kept):
+def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress, kept, may_be_exact):
     """Search lists, more of them if the recall falls short; return what was found, and it."""
     from fewfold.graph.lists import SPARE, build_index, choose_probes, search_index
 
@@ -160,6 +163,9 @@ def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress, kep
         kept.probes = n_probes or choose_probes(
             kept.index, min(k, len(base) - 1), (1 + min_recall) / 2, seed=seed
         )
+        is_wide = kept.probes > _WORTH_ALL * kept.index.n_lists
+        if may_be_exact and is_wide and wanted is base and own is not None:
+            return _exact_search(base, wanted, k, own, progress), None
     while True:
         found = search_index(
             kept.index, base, wanted, k, own, n_probes=kept.probes, spare=kept.spare,
