@@ -209,7 +209,7 @@ def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(tmp_path, monkeypa
     with open(path, "r+b") as stream:
         stream.truncate(2 * 10**9)
     monkeypatch.setattr("fewfold.labeling.sizes.free_memory", lambda: 64 * 10**9)
-    with pytest.raises(InputError, match="about 181,818,181 rows.*'fewfold predict' in pieces"):
+    with pytest.raises(InputError, match="about 181,818,181 rows of 3 columns.*'fewfold predict'"):
         read_input(path, "species")
 
 
@@ -222,8 +222,8 @@ def test_rows_are_counted_without_reading(tmp_path):
     (tmp_path / "one.csv").write_text("a,b")
     assert count_rows(tmp_path / "one.csv") == 1
     check_rows(path)
-    with pytest.raises(InputError, match="up to 100"):
-        check_rows(path, most=100)
+    with pytest.raises(InputError, match="rows of 2 columns.*0.0 GB are free"):
+        check_rows(path, available=100_000)
 
 
 def test_spellings():

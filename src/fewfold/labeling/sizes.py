@@ -11,8 +11,9 @@ from fewfold.system.memory import free_memory
 
 # A text table takes about this many times its size while it is read (measured, docs/label.md).
 TEXT_FACTOR = 6
-# Every row is joined with its neighbors and labeled some thirty times for the comparison.
-MOST_ROWS = 2_000_000
+# Bytes that labeling takes for each row (its neighbors, a dozen candidates' answers), and more for
+# each column of it, where classes are few (measured, docs/scaling.md).
+ROW_BYTES, COLUMN_BYTES = 1000, 40
 _SAMPLE = 1 << 22
 
 
@@ -47,12 +48,26 @@ def count_rows(path: Path) -> int | None:
     return max(1, round((path.stat().st_size - header) / per_line))
 
 
-def check_rows(path: Path, most: int = MOST_ROWS) -> None:
-    """Refuse a table of more rows than labeling is made for, and say what to do instead."""
+def _count_columns(path):
+    if path.suffix.lower() in frames.PARQUET_SUFFIXES:
+        return open_parquet(path).metadata.num_columns
+    with open(path, "rb") as stream:
+        header = stream.read(_SAMPLE).split(b"\n", 1)[0]
+    return 1 + max(header.count(delimiter) for delimiter in (b",", b";", b"\t", b"|"))
+
+
+def check_rows(path: Path, available: int | None = None) -> None:
+    """Refuse a table whose rows cannot be labeled in the memory that is free."""
     rows = count_rows(path)
-    if rows is not None and rows > most:
+    if rows is None:
+        return
+    columns = _count_columns(path)
+    size = rows * (ROW_BYTES + COLUMN_BYTES * columns)
+    available = free_memory() if available is None else available
+    if size > available:
         raise InputError(
-            f"{path}: has about {rows:,} rows, and 'fewfold label' is made for up to {most:,}, as "
-            "it compares every row with its neighbors. Label a sample of the rows (with all that "
-            "have a label), then give the others to 'fewfold predict' in pieces."
+            f"{path}: has about {rows:,} rows of {columns} columns; comparing each with its "
+            f"neighbors takes about {size / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB "
+            "are free. Label a sample of the rows (with all that have a label), then give the "
+            "others to 'fewfold predict', which reads them in blocks."
         )
