@@ -1,16 +1,21 @@
-"""Coverage and width of the error interval, and calibration, at 10 to 300 labels.
+"""Coverage and width of the error interval, calibration, and false warnings, at 10 to 300 labels.
 
-    python benchmarks/answer_intervals.py [--draws 8] [--first 0] [--store FILE]
+    python benchmarks/answer_intervals.py [--draws 8] [--first 0] [--csv FILE]
 
 Each run combines candidates, estimates and calibrates by the functions of the command, with a few
 fast candidates of its list (`FAST`; all of them would take four times as long). Rows already in the
 store are not run again. Prints, by number of labels: runs, the share whose 95 % interval holds the
-error of the unlabeled rows, its mean width, the mean of the estimate minus the error; and three
-calibration errors in points:
+error of the unlabeled rows, its mean width, the mean of the estimate minus the error; ``warned``,
+the share of runs with a warning that a given label may be wrong (none is); and calibration errors
+in points:
 
 - ``each run``: over ten equal bins of the rows of one run, mean over the runs. It contains how
   far the labels of one draw are off by chance: with 100 labels and 20 % error, the error itself is
   known only to within 4 points.
+- ``floor``: what that measure would be if the confidences were right, by drawing which rows are
+  right from the confidences themselves: a bin of 20 rows is off by 7 points by chance alone.
+- ``debiased``: root of the mean over the bins of the squared gap, less its variance by chance
+  (Kumar et al. 2019), over the runs of a number of labels.
 - ``by set``: the same bins, rows of all draws of a set put together, mean over the sets. Whether
   rows that are said to be right with probability c are right that often.
 - ``all``: rows of all sets and draws together, each set with the same weight.
@@ -37,7 +42,25 @@ SETS = (
 )  # fmt: skip
 FAST = ("extra_trees", "logistic_1", "rbf_1_10", "clusters_2", "diffusion", "spreading")
 N_KEPT = 400  # rows of a run whose confidence is kept
+N_DRAWN = 40  # times that outcomes are drawn from the confidences
 BINS = 10
+
+
+def floor(sure, rng):
+    """Return the calibration error to expect of confidences that are right."""
+    drawn = rng.random((N_DRAWN, len(sure))) < sure
+    return float(np.mean([calibration_error(sure, right) for right in drawn]))
+
+
+def debiased_square(sure, right):
+    """Return the mean squared gap over the bins, less what chance adds to it."""
+    order = np.argsort(sure, kind="stable")
+    found = 0.0
+    for part in np.array_split(order, BINS):
+        share, n = right[part].mean(), len(part)
+        gap = sure[part].mean() - share
+        found += n / len(sure) * (gap**2 - share * (1 - share) / max(n - 1, 1))
+    return float(found)
 
 
 def one_run(name, m, draw):
@@ -54,6 +77,9 @@ def one_run(name, m, draw):
         "set": name, "labels": m, "draw": draw, "error": 1 - right.mean(),
         "estimate": found["value"], "low": found["low"], "high": found["high"],
         "each run": 100 * calibration_error(sure, right),
+        "floor": 100 * floor(sure, np.random.default_rng(draw)),
+        "square": 1e4 * debiased_square(sure, right),
+        "warned": 100 * any(w["kind"] == "suspected labels" for w in notes["warnings"]),
     }  # fmt: skip
     rows = pd.DataFrame({"set": name, "labels": m, "sure": sure[kept], "right": right[kept]})
     return row, rows
@@ -66,9 +92,10 @@ def summary(table, rows):
         width=table.high - table.low,
         bias=table.estimate - table.error,
     )
-    columns = ["covered", "width", "bias", "each run"]
+    columns = ["covered", "width", "bias", "warned", "each run", "floor", "square"]
     found = table.groupby("labels")[columns].mean()
     found.loc["all"] = table[columns].mean()
+    found["debiased"] = np.sqrt(found.pop("square").clip(lower=0))
     found.insert(0, "runs", [*table.groupby("labels").size(), len(table)])
     for labels, part in rows.groupby("labels"):
         gaps = [100 * calibration_error(s.sure, s.right) for _, s in part.groupby("set")]

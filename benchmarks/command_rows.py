@@ -1,7 +1,7 @@
 """Errors of the command ``fewfold label`` itself, beside single learners and published methods.
 
-Used by ``python benchmarks/label.py tables|numbers|book``. Each cell (set, draw) is one run of the
-command in a temporary folder. Cells are kept in a CSV file, so that a stopped run resumes.
+Used by ``python benchmarks/label.py tables|numbers|book|images``. Each cell (set, draw) is one run
+of the command in a temporary folder. Cells are kept in a CSV file, so that a stopped run resumes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,68 @@ import tempfile
 from pathlib import Path
 
 import evidence as stored
+import images
 import numpy as np
 import pandas as pd
 from answer import PUBLISHED, SINGLE, summary
 
+from fewfold.pipeline.artifacts import read
+
 SETS = {"tables": stored.TABLES, "numbers": stored.NUMBERS, "book": stored.BOOK}
+
+
+def call(*words) -> float:
+    """Run ``fewfold label`` and return its CPU seconds."""
+    command = [sys.executable, "-m", "fewfold.cli", "label", *words, "--cores", "1"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def image_cell(name: str, n_labels: int, draw: int) -> dict:
+    """Run the command on images with a balanced draw of labels, among all of them."""
+    X, y, shape, _ = images.read(name)
+    rows = images.draw(y, np.ones(len(y), bool), n_labels, draw)
+    given = np.full(len(y), -1)
+    given[rows] = y[rows]
+    hidden = given < 0
+    with tempfile.TemporaryDirectory(prefix="fewfold-cell-") as folder:
+        file, out = Path(folder) / "images.npz", Path(folder) / "out"
+        np.savez(file, X=X.astype(np.float32), y=given)
+        seconds = call(file, "--target", "y", "--image-shape", *shape, "--out", out)
+        said = pd.read_csv(out / "labels.csv")["label"].to_numpy()
+        found = json.loads((out / "summary.json").read_text())["comparison"]
+        alone = {}
+        # Sets of many rows: what each candidate answers is in files.
+        for path in sorted((out / "results/table/label").glob("candidates_*.h5")):
+            with read(path, "examine_candidates") as part:
+                for place, entry in enumerate(part.note("members")):
+                    if f"member{place}.answer" in part:
+                        best = part[f"member{place}.answer"].argmax(axis=1)
+                        alone[entry["name"]] = 100 * float(np.mean((best != y)[hidden]))
+    best = min(alone, key=alone.get) if alone else ""
+    return {
+        "set": name, "n_labels": n_labels, "draw": draw,
+        "fewfold": 100 * float(np.mean((said != y)[hidden])),
+        "by": max(found["members"], key=lambda m: m["weight"])["name"],
+        "best candidate": best, "its error": alone.get(best),
+        "ExtraTrees": alone.get("extra_trees"), "CPU s": seconds,
+    }  # fmt: skip
+
+
+def run_images(names, counts, draws, file: Path) -> None:
+    """Run the cells of images that are not in the file yet, and print all of it."""
+    rows = pd.read_csv(file).to_dict("records") if file.exists() else []
+    for draw in draws:
+        for name in names:
+            for n_labels in counts or images.BUDGETS[name]:
+                key = (name, n_labels, draw)
+                if key not in [(row["set"], row["n_labels"], row["draw"]) for row in rows]:
+                    rows.append(image_cell(*key))
+                    pd.DataFrame(rows).round(3).to_csv(file, index=False)
+                    print(*key, f"{rows[-1]['fewfold']:.2f}", flush=True)
+    print(pd.DataFrame(rows).round(2).to_string(index=False))
 
 
 def one_cell(name: str, draw: int) -> dict:
@@ -29,19 +86,15 @@ def one_cell(name: str, draw: int) -> dict:
     with tempfile.TemporaryDirectory(prefix="fewfold-cell-") as folder:
         table, out = Path(folder) / "table.csv", Path(folder) / "out"
         problem.blanked(rows).to_csv(table, index=False)
-        command = [sys.executable, "-m", "fewfold.cli", "label", table, "--target", problem.target]
-        command += ["--out", out, "--cores", "1"]
-        command += ["--task", "regression"] if problem.is_numbers else []
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(list(map(str, command)), check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        task = ["--task", "regression"] if problem.is_numbers else []
+        seconds = call(table, "--target", problem.target, "--out", out, *task)
         labels = pd.read_csv(out / "labels.csv", dtype={"label": str}, keep_default_na=False)
         said = json.loads((out / "summary.json").read_text())["comparison"]["estimate"]
     estimate = {f"estimate_{key}": said[key] for key in ("value", "low", "high")} if said else {}
     return {
         "set": name, "draw": draw, "rows": len(hidden), "n_labels": len(rows),
         "fewfold": stored.loss(problem, labels["label"].to_numpy()[hidden], hidden), **estimate,
-        "CPU s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "CPU s": seconds,
         **({} if name in stored.BOOK else stored.singles(name, draw)),
     }  # fmt: skip
 

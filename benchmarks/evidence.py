@@ -5,7 +5,8 @@ fits without each fold. What a candidate says is kept under ``results/answer/`` 
 that ways to combine are compared in seconds. Delete the folder after a change of a candidate.
 
 A set is named as a file of ``tables/`` in FEWFOLD_MIRROR, as ``ssl1_10`` (set 1 of the SSL book
-with 10 labels; sets 1, 5, 6; 10 or 100 labels), as one of `OTHERS`, or as one of `MADE`.
+with 10 labels; sets 1, 5, 6; 10 or 100 labels), as one of `OTHERS`, as one of `MADE`, or as one of
+`COLUMNS`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ BOOK = tuple(f"ssl{s}_{m}" for m in (10, 100) for s in (1, 5, 6))
 # Sets that took no part in the choice of candidates and first weights.
 OTHERS = ("iris", "breast_cancer", "g50c", "g10n", "uspst", "semeion", "letter")
 MADE = tuple(f"made_{i}" for i in range(12))
+# Numbers: a column of a set is to be told from the others (and from the class), by its place among
+# the columns of numbers with 30 or more different values.
+COLUMNS = (
+    *(f"{name}@{place}" for place in (0, 1) for name in (*TABLES, "iris", "breast_cancer")),
+    "diabetes@0", "diabetes@1", *(f"friedman{i}@0" for i in (1, 2, 3)),
+)  # fmt: skip
 
 
 def mirror() -> Path:
@@ -56,7 +63,7 @@ class Problem:
     @property
     def is_numbers(self) -> bool:
         """Whether the target is a number."""
-        return self.name in NUMBERS
+        return self.name in NUMBERS or "@" in self.name
 
     def labeled(self, draw: int, m: int | None = None) -> np.ndarray:
         """Return the labeled rows of a draw: published, or m at random (by default 10 %)."""
@@ -86,8 +93,10 @@ def _mat(path):
 def _other(name):
     from sklearn import datasets
 
-    if name in ("iris", "breast_cancer"):
+    if name in ("iris", "breast_cancer", "diabetes"):
         return getattr(datasets, f"load_{name}")(return_X_y=True)
+    if name.startswith("friedman"):
+        return getattr(datasets, f"make_{name}")(400, noise=1.0, random_state=0)
     if name in ("g50c", "g10n", "uspst"):
         return _mat(f"lds/{name}.mat")[:2]
     from fewfold.datasets import load
@@ -119,9 +128,27 @@ def _made(number):
     return X * 10 ** rng.uniform(-2, 2, columns), y
 
 
+def _column(name):
+    """A set whose target is one of its columns of numbers; see `COLUMNS`."""
+    base, place = name.split("@")
+    if base == "diabetes" or base.startswith("friedman"):
+        X, y = _other(base)
+        frame = _columns(X, y)[0].assign(answer=y)
+    else:
+        found = problem(base)
+        frame = found.frame.assign(kind_=found.truth)
+    many = [c for c in frame if pd.api.types.is_numeric_dtype(frame[c])]
+    many = [c for c in many if frame[c].nunique() >= 30]
+    target = many[-1 - int(place)] if "answer" in frame else many[int(place)]
+    frame = frame[frame[target].notna()].reset_index(drop=True)
+    return Problem(name, frame.drop(columns=target), target, frame[target].to_numpy(float))
+
+
 @cache
 def problem(name: str) -> Problem:
     """Return a set by its name."""
+    if "@" in name:
+        return _column(name)
     if name.startswith("ssl"):
         number, m = name[3:].split("_")
         X, y, _ = _mat(f"ssl-book/SSL,set={number},data.mat")

@@ -7,6 +7,7 @@
     python benchmarks/label.py cost --sizes 350x7x34 1500x241x100
     python benchmarks/label.py tables --draws 4 --first 8 --csv FILE
     python benchmarks/label.py numbers|book --csv FILE
+    python benchmarks/label.py images fashion digits usps --counts 10 100 1000 --draws 1 --csv FILE
 
 ``files`` blanks all but a share of the labels, calls the command alone, and compares its error on
 the blanked rows with each method of the default config on the same labels, among them the RBF SVM
@@ -15,7 +16,8 @@ labels, in this process. ``sources`` compares ways to diffuse labels drawn at ra
 classes have more than others. ``cost`` gives the CPU seconds of the command, by part, and again
 after one more label, on made-up tables of rows x columns x labels. ``tables``, ``numbers`` and
 ``book`` run the command on each set and draw (cells already in the file are kept) and print its
-error beside five single learners, or beside the published errors (see `command_rows.py`).
+error beside five single learners, or beside the published errors (see `command_rows.py`);
+``images`` beside the best of its own candidates.
 """
 
 import argparse
@@ -156,9 +158,9 @@ def make_task(data, seed=0):
     graphs = {
         name: build_graph(
             X,
-            GraphSettings.from_dict(
-                workspace.graph_settings(name, len(X), shape, False)
-            ).for_images(shape),
+            GraphSettings.from_dict(workspace.graph_settings(name, len(X), shape)).for_images(
+                shape
+            ),
         )
         for name in {m.graph for m in members if m.graph}
     }
@@ -279,7 +281,7 @@ def sources(args):
         if data.image_shape is not None:
             graphs["images"] = build_graph(X, image_graph_settings(data.image_shape))
         for title, graph in graphs.items():
-            for count in args.counts:
+            for count in args.counts or (54, 100, 300):
                 found = {way: [] for way in WAYS}
                 for seed in range(args.first, args.first + args.draws):
                     y = blanked(data, count / len(X), seed)
@@ -334,19 +336,23 @@ def cost(args):
 
 
 def cells(args):
-    """Errors of the command on tables or the SSL-book sets, kept in a file."""
+    """Errors of the command on tables, the SSL-book sets or images, kept in a file."""
     import warnings
 
-    from command_rows import run
+    from command_rows import run, run_images
 
     warnings.simplefilter("ignore")
     draws = range(12) if args.what == "book" else range(args.first, args.first + args.draws)
-    run(args.what, draws, Path(args.csv or f"results/label-{args.what}.csv"))
+    file = Path(args.csv or f"results/label-{args.what}.csv")
+    if args.what == "images":
+        run_images(args.sets, args.counts, draws, file)
+    else:
+        run(args.what, draws, file)
 
 
 WHAT = {
     "files": files, "coverage": coverage, "advice": advice, "sources": sources, "cost": cost,
-    "tables": cells, "numbers": cells, "book": cells,
+    "tables": cells, "numbers": cells, "book": cells, "images": cells,
 }  # fmt: skip
 
 
@@ -356,7 +362,7 @@ def main(argv):
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--sizes", nargs="+", default=["350x7x34", "1500x241x100"])
     parser.add_argument("--shares", nargs="+", type=float, default=[0.05])
-    parser.add_argument("--counts", nargs="+", type=int, default=[54, 100, 300])
+    parser.add_argument("--counts", nargs="+", type=int)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--rows", type=int)

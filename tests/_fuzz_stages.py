@@ -119,11 +119,20 @@ def _make_answer(folder, files):
           task="classification", graphs={"rows": graph}, seed=0)  # fmt: skip
     _relabel(files)
     stage("examine_candidates", _task(files), files["evidence"], members=MEMBERS, seed=0)
-    stage("label_rows", _task(files), files["answer"], str(folder / "model.h5"), members=MEMBERS,
-          seed=0)  # fmt: skip
+    _label(_task(files), files["answer"])
 
 
 MEMBERS = ["diffusion", "eigenbasis", "clusters_2"]
+
+
+def _label(task, answer):
+    """Run the stage that labels; its other files go beside the answer."""
+    names = {"model": "made_model.h5", "labels": "made.csv", "advice": "made_next.csv",
+             "page": "made.html", "summary": "made.json"}  # fmt: skip
+    outputs = {key: str(Path(answer).with_name(name)) for key, name in names.items()}
+    shown = {"abstain": None, "spreadsheet_safe": False, "config": {}}
+    stage("label_rows", task, outputs | {"answer": str(answer)}, shown=shown, members=MEMBERS,
+          seed=0)  # fmt: skip
 
 
 def _relabel(files):
@@ -228,14 +237,14 @@ def _use_predictions(path, files):
 
 
 def _use_prepared(path, files):
-    out, model = path.with_name("made.h5"), path.with_name("made_model.h5")
-    stage("label_rows", _task({**files, "prepared": path}), out, model, members=MEMBERS, seed=0)
+    out = path.with_name("made.h5")
+    _label(_task({**files, "prepared": path}), out)
     _use_answer(out, {**files, "answer": out, "prepared": path})
 
 
 def _use_evidence(path, files):
-    out, model = path.with_name("made.h5"), path.with_name("made_model.h5")
-    stage("label_rows", _task(files, evidence=[str(path)]), out, model, members=MEMBERS, seed=0)
+    out = path.with_name("made.h5")
+    _label(_task(files, evidence=[str(path)]), out)
     _use_answer(out, {**files, "answer": out})
 
 

@@ -29,7 +29,7 @@ def test_label_runs_on_the_cluster(slurm, code, tmp_path):
     jobs = subprocess.run(["scontrol", "show", "jobs"], env=slurm, text=True, check=True,
                           capture_output=True).stdout.split("\n\n")  # fmt: skip
     ours = [job for job in jobs if str(tmp_path) in job]
-    for rule in ("prepare_candidates", "label_rows", "make_label_report"):
+    for rule in ("prepare_candidates", "label_rows"):
         assert any(f"rule_{rule}_" in job and "COMPLETED" in job for job in ours), (rule, jobs)
 
 

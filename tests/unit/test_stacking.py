@@ -142,7 +142,8 @@ def test_regression_weights_are_the_minimum():
     first = np.full(3, 1 / 3)
 
     def loss(w):
-        return np.mean((w @ held_out - y) ** 2) / y.var() + 0.03 * np.sum(w * np.log(w / first))
+        error = np.mean((w @ held_out - y) ** 2) + 1e-4 * y.var()
+        return 0.5 * np.log(error) + 0.03 * np.sum(w * np.log(w / first))
 
     w = regression_weights(held_out, y, first, 0.03)
     for _ in range(300):
@@ -160,6 +161,26 @@ def test_cv_plus_against_sorted_lists():
         low = sorted(by_fold[fold[i], x] - residual[i] for i in range(30))
         assert upper[x] == pytest.approx(high[int(np.ceil(0.8 * 31)) - 1])
         assert lower[x] == pytest.approx(low[int(np.floor(0.2 * 31 + 1e-9)) - 1])
+
+
+@pytest.mark.parametrize("n_folds", [10, 60], ids=["CV+", "jackknife+"])
+def test_cv_plus_gives_the_intervals_of_mapie(n_folds):
+    peer = pytest.importorskip("mapie.regression", reason="no MAPIE: runs where it is installed")
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import PredefinedSplit
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.normal(size=300)
+    rows, fold = rng.permutation(300)[:60], np.arange(60) % n_folds
+    kept = [rows[fold != held] for held in range(n_folds)]
+    by_fold = np.array([Ridge().fit(X[some], y[some]).predict(X) for some in kept])
+    found = cv_plus(by_fold, fold, (rows, y[rows]), coverage=0.9)
+    model = peer.CrossConformalRegressor(
+        Ridge(), confidence_level=0.9, method="plus", cv=PredefinedSplit(fold)
+    )
+    _, expected = model.fit_conformalize(X[rows], y[rows]).predict_interval(X)
+    np.testing.assert_allclose(np.transpose(found), expected[:, :, 0], rtol=1e-12, atol=1e-12)
 
 
 def test_cv_plus_covers_new_rows():

@@ -1,4 +1,4 @@
-"""Labeling the user's own file: prepare, examine candidates, combine and label, report.
+"""Labeling the user's own file: prepare, examine candidates, label and report.
 
 Not part of the default target; `fewfold label` asks for these files.
 """
@@ -49,7 +49,7 @@ rule examine_candidates:
 
 
 rule label_rows:
-    """Combine the candidates, label all rows, and write the model for new rows."""
+    """Combine the candidates, label all rows, write the model for new rows, and the report."""
     input:
         unpack(jobs.inputs("label_rows")),
     output:
@@ -63,31 +63,10 @@ rule label_rows:
     params:
         files=jobs.answer_files,
         settings=jobs.answer_settings,
+        shown=jobs.label_report_settings,
         code=jobs.answer_code("label_rows"),
+        templates=jobs.templates("report", "labeling"),
     message:
         "Labeling all rows of {wildcards.dataset}"
     script:
         "../../scripts/label_rows.py"
-
-
-rule make_label_report:
-    """Write labels.csv, what to label next, and the report."""
-    input:
-        unpack(jobs.inputs("make_label_report")),
-    output:
-        **layout.OUTPUTS["make_label_report"],
-    log:
-        layout.log("make_label_report"),
-    conda:
-        "../envs/fewfold.yaml"
-    resources:
-        **jobs.requests("make_report"),
-    params:
-        files=jobs.label_report_files,
-        settings=jobs.label_report_settings,
-        code=jobs.code("make_label_report"),
-        templates=jobs.templates("report", "labeling"),
-    message:
-        "Writing the report of {wildcards.dataset}"
-    script:
-        "../../scripts/make_label_report.py"

@@ -1,4 +1,4 @@
-"""The further jobs of `fewfold label`: prepare and examine candidates, label all rows, report."""
+"""The further jobs of `fewfold label`: prepare and examine candidates, label and report."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ class LabelJobs(Jobs):
             if self.plan.graph_tiles(wildcards.dataset, graph) > 1
         }
 
+    def _own_graph(self):
+        return {"own_graph": layout.OWN_GRAPH} if self.label.get("own_graph") else {}
+
     def _prepare_candidates_inputs(self, wildcards):
         graphs = self.label_graphs(wildcards)
         found = {"features": layout.FEATURES, "graphs": list(graphs.values())}
-        return found | ({"own_graph": layout.OWN_GRAPH} if self.label.get("own_graph") else {})
+        return found | self._own_graph()
 
     def preparation_settings(self, wildcards) -> dict:
         """The candidates, and the graphs that are built along with what they prepare."""
@@ -51,9 +54,10 @@ class LabelJobs(Jobs):
 
     def task_files(self, wildcards) -> dict:
         """Return what a candidate learns from."""
-        return {
-            "features": layout.FEATURES,
-            "labels": layout.LABELS,
+        found = {"features": layout.FEATURES, "labels": layout.LABELS}
+        if self.label.get("one_job"):
+            return found | self._own_graph()
+        return found | {
             "prepared": self._path("prepare_candidates", wildcards),
             "graphs": self.label_graphs(wildcards),
         }
@@ -86,6 +90,8 @@ class LabelJobs(Jobs):
         found = {k: self.label[k] for k in ("priors", "quick") if k in self.label}
         if self.label.get("classes"):
             found["n_clusters"] = self.label["classes"]
+        if self.label.get("one_job"):
+            found["graphs"] = self.preparation_settings(wildcards)["graphs"]
         return {"members": self.label.get("members", []), "seed": self.seed, **found}
 
     def answer_code(self, stage: str) -> Callable[[object], str]:
@@ -98,20 +104,6 @@ class LabelJobs(Jobs):
             return self.code(stage, *sorted(modules))
 
         return digest
-
-    # --- report ------------------------------------------------------------------------------
-
-    def label_report_files(self, wildcards) -> dict:
-        """Return what the report shows."""
-        return {
-            **self.task_files(wildcards),
-            "table": layout.TABLE,
-            "answer": self._path("label_rows", wildcards, "answer"),
-            "model": self._path("label_rows", wildcards, "model"),
-        }
-
-    def _make_label_report_inputs(self, wildcards):
-        return {"files": flat_paths(self.label_report_files(wildcards))}
 
     def label_report_settings(self, wildcards) -> dict:
         """What the report shows besides its files."""

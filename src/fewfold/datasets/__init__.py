@@ -8,6 +8,5 @@
 
 from fewfold.datasets.base import Dataset
 from fewfold.datasets.catalog import available, describe, fetch, load
-from fewfold.datasets.table.loading import load_file as read_table
 
-__all__ = ["Dataset", "available", "describe", "fetch", "load", "read_table"]
+__all__ = ["Dataset", "available", "describe", "fetch", "load"]

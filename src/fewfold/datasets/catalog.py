@@ -11,7 +11,6 @@ import numpy as np
 from fewfold.datasets.base import Dataset, Description
 from fewfold.datasets.registry import Entry, registry, unknown_name
 from fewfold.datasets.subset import Selection
-from fewfold.datasets.table.loading import describe_file, load_file
 
 FILE = "file"
 STORED = "stored"  # features and labels that a command wrote as two stage files
@@ -66,6 +65,8 @@ def load(name: str, **options: Any) -> Dataset:
     from fewfold.datasets.synthetic import GENERATORS, generate
 
     if name == FILE:
+        from fewfold.datasets.table.loading import load_file
+
         return load_file(**options)
     if name in GENERATORS:
         return generate(name, **options)
@@ -138,6 +139,8 @@ def describe(name: str, **options: Any) -> Description:
     from fewfold.datasets.synthetic import GENERATORS, check_options
 
     if name == FILE:
+        from fewfold.datasets.table.loading import describe_file
+
         return describe_file(**options)
     if name == STORED:
         return _described_by_entry(**_checked(name, options, _described_by_entry))

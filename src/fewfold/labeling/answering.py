@@ -197,7 +197,9 @@ def _values(members, evidence, task, classes, priors):
     low = 0.0 if len(y) and y.min() >= 0 else None
     comparison = {"estimate": None, "table": []}
     answers = [e.answer for e in evidence]
-    n, first = task.X.shape[0], weights_before(members, len(y), explained=task.explained)
+    # No emphasis on trees: chosen on columns of numbers, docs/notes/answer.md.
+    n = task.X.shape[0]
+    first = weights_before(members, len(y), explained=task.explained, emphasis={})
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     if not len(task.fold):
         part = replace(unweighed(members, first), low=low)

@@ -10,7 +10,7 @@ import pandas as pd
 from fewfold.exceptions import InputError
 from fewfold.labeling import warnings_, workspace
 from fewfold.labeling.completed import Completed, folder_and_file
-from fewfold.labeling.exports import extra_files
+from fewfold.labeling.exports import NEEDS_MAP, extra_files
 from fewfold.labeling.given import stored_input
 from fewfold.labeling.intake import Intake, read_input
 from fewfold.labeling.priors import class_shares, parse_priors
@@ -156,12 +156,15 @@ def label(
             "priors": priors,
             "quick": bool(quick),
         }
-        prepare(folder, path, target, intake, methods, answer, seed, echo)
+        with_map = NEEDS_MAP in also
+        prepare(folder, path, target, intake, methods, answer, seed, echo, with_map=with_map)
         run(folder, name, stale, cores=cores, profile=profile, echo=echo)
         return publish(folder, name, echo, extras)
 
 
-def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, echo) -> None:
+def prepare(
+    folder, path, target, intake: Intake, methods, answer: dict, seed, echo, *, with_map=False
+) -> None:
     """Write features, labels and the config of the run; ``answer`` says what its tables hold."""
     members = workspace.choose_members(intake, methods, quick=answer["quick"])
     if answer["quick"] and members:
@@ -173,7 +176,7 @@ def prepare(folder, path, target, intake: Intake, methods, answer: dict, seed, e
     if members and not methods and (words := workspace.left_out(intake, quick=answer["quick"])):
         echo(f"  {words}")
     settings = {"task": intake.task, **answer}
-    config = workspace.make_config(intake, members, seed=seed, settings=settings)
+    config = workspace.make_config(intake, members, seed=seed, settings=settings, with_map=with_map)
     notes = {"target": target, "file": path.name, "warnings": first_warnings(intake)}
     workspace.write_inputs(folder, intake, notes)
     workspace.write_config(folder, config)

@@ -240,12 +240,13 @@ def _embedding_atlas(path, answered):
         parquet.write_table(pa.table(columns), part)
 
 
+NEEDS_MAP = "embedding-atlas"
 EXPORTS = {
     "probabilities": Extra("probabilities.csv", "Probabilities of all classes", _probabilities),
     "label-studio": Extra("label-studio.json", "Tasks for Label Studio", _label_studio),
     "prodigy": Extra("prodigy.jsonl", "Tasks for Prodigy", _prodigy),
     "argilla": Extra("argilla.jsonl", "Records for Argilla", _argilla),
-    "embedding-atlas": Extra(
+    NEEDS_MAP: Extra(
         "embedding-atlas.parquet",
         "For embedding-atlas (--x x --y y --neighbors neighbors)",
         _embedding_atlas,

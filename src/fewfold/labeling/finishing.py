@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from fewfold.exceptions import ArtifactError
 from fewfold.labeling import warnings_
 from fewfold.labeling.advice import rows_to_label
-from fewfold.labeling.prepared import read_prepared
+from fewfold.labeling.prepared import Prepared, read_prepared
 from fewfold.labeling.results import labels_table
 from fewfold.methods.members import ROWS_GRAPH
 from fewfold.pipeline import layout
@@ -39,7 +39,7 @@ class Material:
     thumbnails: np.ndarray | None = None
 
     @classmethod
-    def read(cls, files: dict) -> Material:
+    def read(cls, files: dict, prepared: Prepared | None = None) -> Material:
         """Read the files: features, labels, prepared, graphs, table, answer, and the model."""
         with read(files["answer"], "label_rows") as file:
             answer = {name: file[name] for name in file.names()}
@@ -50,7 +50,9 @@ class Material:
             keys = ("id_name", "columns", "preparation", "sentences", "target", "file", "warnings")
             table = {key: file.note(key) for key in keys}
         features, truth = read_features(files["features"]), read_labels(files["labels"])
-        prepared = read_prepared(files["prepared"], files.get("graphs", {}), features.X.shape[0])
+        if prepared is None:
+            n_rows = features.X.shape[0]
+            prepared = read_prepared(files["prepared"], files.get("graphs", {}), n_rows)
         size = Path(files["model"]).stat().st_size if files.get("model") else None
         found = cls(
             answer, notes, features, truth, prepared.graphs[ROWS_GRAPH], ids, table,

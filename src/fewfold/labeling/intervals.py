@@ -6,12 +6,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fewfold.exceptions import InputError
+from fewfold.labeling.stacking import pull
 
-STRENGTH = 0.1
+_LEAST = 1e-4  # share of the variance: an error below it is as good as none
 
 
-def regression_weights(held_out, y, first, strength: float = STRENGTH) -> np.ndarray:
+def regression_weights(held_out, y, first, strength: float | None = None) -> np.ndarray:
     """Return weights on the simplex by the out-of-fold squared error of the weighted mean.
+
+    Minimized is half of its logarithm (the log-loss of a normal distribution), so that the first
+    weights count as the same number of labels whether the columns explain much or little of y.
 
     Parameters
     ----------
@@ -19,9 +23,9 @@ def regression_weights(held_out, y, first, strength: float = STRENGTH) -> np.nda
     y : ndarray of shape (m,)
     first : ndarray of shape (n_candidates,)
         Weights without evidence; positive, summing to 1.
-    strength : float
-        Of the Kullback-Leibler divergence from ``first``; the error is in units of the
-        variance of ``y``.
+    strength : float, optional
+        Of the Kullback-Leibler divergence from ``first``, by default
+        `fewfold.labeling.stacking.pull`.
 
     Examples
     --------
@@ -30,15 +34,17 @@ def regression_weights(held_out, y, first, strength: float = STRENGTH) -> np.nda
     [1.0, 0.0]
     """
     held_out, y = np.asarray(held_out, dtype=float), np.asarray(y, dtype=float)
-    scale = y.var() or 1.0
+    strength = pull(len(y)) if strength is None else strength
+    least = _LEAST * (y.var() or 1.0)
     log_first = np.log(first)
 
     def objective(a):
         w = np.exp(a - np.logaddexp.reduce(a))
         error = w @ held_out - y
         ratio = np.log(np.maximum(w, 1e-300)) - log_first
-        value = np.mean(error**2) / scale + strength * (w @ ratio)
-        slope = 2 * (held_out @ error) / (len(y) * scale) + strength * (ratio + 1)
+        mean = np.mean(error**2) + least
+        value = 0.5 * np.log(mean) + strength * (w @ ratio)
+        slope = held_out @ error / (len(y) * mean) + strength * (ratio + 1)
         return value, w * (slope - w @ slope)
 
     found = minimize(objective, log_first, jac=True, method="L-BFGS-B", options={"maxiter": 300})

@@ -33,14 +33,14 @@ class Prepared:
     explained: float | None
 
 
-def write_prepared(
-    path, features, graph_files: dict, *, members, task, graphs: dict, seed: int, own_graph=None
-):
-    """Compute and write what needs no label.
+def compute_prepared(
+    data, graph_files: dict, *, members, task, graphs: dict, seed: int, own_graph=None, quick=False
+) -> Prepared:
+    """Compute what needs no label.
 
     Parameters
     ----------
-    path, features : path-like
+    data : Features
     graph_files : dict of name to path
         Graphs that rules of their own built, because there are many rows.
     members : list of str
@@ -50,41 +50,50 @@ def write_prepared(
     seed : int
     own_graph : path-like, optional
         The user's weights, which take the place of those of all graphs.
+    quick : bool
+        Draw the map by principal components.
     """
     from fewfold.report.map_positions import map_rows
 
-    data = read_features(features)
     found = {name: read_graph(file) for name, file in graph_files.items()}
     for name, settings in graphs.items():
         chosen = GraphSettings.from_dict(settings).for_images(data.image_shape)
         found[name] = build_graph(data.X, chosen)
     if own_graph is not None:
         found = {name: with_weights(graph, own_graph) for name, graph in found.items()}
-        graphs = found
     none = np.full(data.X.shape[0], np.nan)
     setting = Task(data.X, none, task, seed=seed, graphs=found, image_shape=data.image_shape)
-    shown, positions = map_rows(data.X, n_shown=1000, random_state=seed)
-    with writing(
-        path,
-        STAGE,
-        seed=seed,
-        inputs=[features, *graph_files.values(), *([] if own_graph is None else [own_graph])],
-    ) as out:
-        for name in graphs:
-            _add_graph(out, name, found[name])
-        shares = [m for m in named_members(task, members) if m.prepares(task)]
+    shown, positions = map_rows(data.X, n_shown=1000, random_state=seed, quick=quick)
+    is_sparse = hasattr(data.X, "tocsr")
+    return Prepared(
+        graphs=found,
+        shared={m.name: prepare(m, setting) for m in named_members(task, members)
+                if m.prepares(task)},
+        shown=shown,
+        positions=positions,
+        explained=None if is_sparse else explained_by_neighbors(data.X, seed=seed),
+    )  # fmt: skip
+
+
+def write_prepared(path, features, graph_files: dict, *, own_graph=None, **settings) -> None:
+    """Compute and write what needs no label; settings as of `compute_prepared`."""
+    found = compute_prepared(read_features(features), graph_files, own_graph=own_graph, **settings)
+    # Graphs of other rules stay in their files, unless the user's weights replaced theirs.
+    own = [name for name in found.graphs if own_graph is not None or name not in graph_files]
+    sources = [features, *graph_files.values(), *([] if own_graph is None else [own_graph])]
+    with writing(path, STAGE, seed=settings["seed"], inputs=sources) as out:
+        for name in own:
+            _add_graph(out, name, found.graphs[name])
         names = {}
-        for number, member in enumerate(shares):
-            arrays = prepare(member, setting)
-            names[member.name] = [number, sorted(arrays)]
+        for number, (member, arrays) in enumerate(found.shared.items()):
+            names[member] = [number, sorted(arrays)]
             for key, value in arrays.items():
                 out.add(f"shared{number}.{key}", np.asarray(value))
         out.note("shared", names)
-        out.note("graphs", sorted(graphs))
-        is_sparse = hasattr(data.X, "tocsr")
-        out.note("explained", None if is_sparse else explained_by_neighbors(data.X, seed=seed))
-        out.add("shown", shown)
-        out.add("positions", positions)
+        out.note("graphs", sorted(own))
+        out.note("explained", found.explained)
+        out.add("shown", found.shown)
+        out.add("positions", found.positions)
 
 
 def with_weights(graph: NeighborGraph, path) -> NeighborGraph:

@@ -66,6 +66,15 @@ def fit_exponent(proba, codes, prior: float = TEMPERATURE_PRIOR) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded").x))
 
 
+def pull(n_labels: int) -> float:
+    """Return how strongly the first weights hold, per label: as `FIRST_LABELS` would.
+
+    >>> pull(100), pull(10)
+    (0.05, 0.2)
+    """
+    return min(FIRST_LABELS / n_labels, MOST_PULL)
+
+
 def mixture_weights(held_out, codes, first, strength: float | None = None) -> np.ndarray:
     """Return weights on the simplex that minimize the penalized out-of-fold log-loss.
 
@@ -76,8 +85,7 @@ def mixture_weights(held_out, codes, first, strength: float | None = None) -> np
     first : ndarray of shape (n_candidates,)
         Weights without evidence; positive, summing to 1.
     strength : float, optional
-        Of the Kullback-Leibler divergence from ``first``, by default
-        ``min(FIRST_LABELS / m, MOST_PULL)``.
+        Of the Kullback-Leibler divergence from ``first``, by default `pull`.
 
     Returns
     -------
@@ -95,7 +103,7 @@ def mixture_weights(held_out, codes, first, strength: float | None = None) -> np
     True
     """
     k = held_out.shape[2]
-    strength = min(FIRST_LABELS / len(codes), MOST_PULL) if strength is None else strength
+    strength = pull(len(codes)) if strength is None else strength
     own = held_out[:, np.arange(len(codes)), codes].T
     own = (1 - _FLOOR) * own + _FLOOR / k
     log_first = np.log(first)

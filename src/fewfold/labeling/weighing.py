@@ -55,10 +55,10 @@ class Combination:
         return found if self.low is None else np.maximum(found, self.low)
 
 
-def weights_before(members, n_labels, *, explained=None, even=None) -> np.ndarray:
+def weights_before(members, n_labels, **options) -> np.ndarray:
     """Return the weights of members before any label is held out; see `first_weights`."""
     families, shares = [m.family for m in members], [m.class_shares for m in members]
-    return first_weights(families, shares, n_labels, explained=explained, even=even)
+    return first_weights(families, shares, n_labels, **options)
 
 
 def weigh(members, held_out, targets, first, is_classes: bool) -> Combination:

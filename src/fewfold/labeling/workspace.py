@@ -9,7 +9,7 @@ import yaml
 
 from fewfold.datasets.catalog import STORED
 from fewfold.exceptions import ArtifactError
-from fewfold.graph.build import GraphSettings
+from fewfold.graph.settings import GraphSettings
 from fewfold.labeling.intake import Intake
 from fewfold.methods.members import (
     IMAGES_GRAPH,
@@ -82,10 +82,11 @@ def describe_input(intake: Intake) -> dict:
     }
 
 
-def make_config(intake: Intake, members, *, seed, settings) -> dict:
+def make_config(intake: Intake, members, *, seed, settings, with_map: bool = False) -> dict:
     """Return what differs from the default config.
 
-    ``settings`` is what the ``label`` section says of the answer.
+    ``settings`` is what the ``label`` section says of the answer. ``with_map`` keeps the map and
+    the graphs in a file of their own, also where the answer is to be quick.
     """
     n_rows, shape = intake.X.shape[0], intake.image_shape
     options = {"features": FEATURES, "labels": LABELS, "shape": describe_input(intake)}
@@ -97,6 +98,8 @@ def make_config(intake: Intake, members, *, seed, settings) -> dict:
     label = {**settings, "members": [m.name for m in members], "graphs": sorted(graphs)}
     if intake.graph is not None:
         label["own_graph"] = True
+    if settings.get("quick") and n_rows <= BATCH_ROWS and not with_map:
+        label["one_job"] = True  # three starts of Python take longer than the answer
     if n_rows > BATCH_ROWS:
         families = dict.fromkeys(m.family for m in members)
         label["batches"] = [[m.name for m in members if m.family == f] for f in families]

@@ -43,8 +43,6 @@ OUTPUTS = {
     "label_rows": {
         "answer": "results/{dataset}/label/answer.h5",
         "model": "results/{dataset}/label/model.h5",
-    },
-    "make_label_report": {
         "labels": "results/{dataset}/label/labels.csv",
         "advice": "results/{dataset}/label/label_next.csv",
         "page": "results/{dataset}/label/report.html",
@@ -65,7 +63,9 @@ WRITTEN_BY = {
 TARGETS = (*OUTPUTS["collect_metrics"].values(), *OUTPUTS["make_report"].values())
 
 # What `fewfold label` asks for, and copies to the top of its folder.
-LABEL_TARGETS = (*OUTPUTS["make_label_report"].values(), OUTPUTS["label_rows"]["model"])
+LABEL_TARGETS = tuple(
+    OUTPUTS["label_rows"][name] for name in ("labels", "advice", "page", "summary", "model")
+)
 
 # What the command `fewfold label` itself writes from the user's file, as files of this stage.
 LABEL_COMMAND = "fewfold label"

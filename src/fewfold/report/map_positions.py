@@ -9,12 +9,15 @@ from scipy import sparse
 LANDMARKS = 800
 
 
-def map_rows(X, *, n_shown: int = 2000, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def map_rows(
+    X, *, n_shown: int = 2000, random_state: int = 0, quick: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Choose rows to show and place them in the plane.
 
     Two-dimensional data are shown as they are; three-dimensional ones in an oblique view;
     anything else by t-SNE of (at most 30) principal components of `LANDMARKS` rows, and the other
-    rows amid the nearest of those (`add_rows`).
+    rows amid the nearest of those (`add_rows`); if it must be ``quick``, by the first two principal
+    components.
 
     Returns
     -------
@@ -32,7 +35,7 @@ def map_rows(X, *, n_shown: int = 2000, random_state: int = 0) -> tuple[np.ndarr
         positions = _as_they_are(rows)
     else:
         placed = np.sort(rng.permutation(len(shown))[:LANDMARKS])
-        positions = _tsne(rows[placed], random_state)
+        positions = _tsne(rows[placed], random_state, quick)
         _, positions = add_rows(rows, placed, positions, np.arange(len(shown)))
     return shown, np.asarray(positions, dtype=np.float32)
 
@@ -73,7 +76,7 @@ def add_rows(X, shown, positions, rows) -> tuple[np.ndarray, np.ndarray]:
     return everything[order], np.concatenate([positions, placed])[order].astype(np.float32)
 
 
-def _tsne(rows, seed):
+def _tsne(rows, seed, quick):
     from threadpoolctl import threadpool_limits
 
     from fewfold.linalg.preparation import principal_axes
@@ -82,10 +85,11 @@ def _tsne(rows, seed):
     if n < 8:
         dense = rows.toarray() if sparse.issparse(rows) else rows
         return np.column_stack([dense[:, 0], dense[:, 1]])
-    mean, axes, _ = principal_axes(rows, min(30, n - 1, d), random_state=seed)
+    count = 2 if quick else 30
+    mean, axes, _ = principal_axes(rows, min(count, n - 1, d), random_state=seed)
     rows = np.asarray(rows @ axes - mean @ axes, dtype=np.float32)
-    if not np.ptp(rows, axis=0).any():
-        return np.zeros((n, 2))
+    if quick or not np.ptp(rows, axis=0).any():
+        return rows[:, :2]
     start = rows[:, :2] / max(rows[:, 0].std(), 1e-30)
     with threadpool_limits(1, "blas"):  # many small products
         return _minimize(_joint_probabilities(rows / rows.std()), 1e-4 * start)

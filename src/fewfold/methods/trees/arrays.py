@@ -17,7 +17,7 @@ def forest_nodes(trees) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    trees : list of sklearn.tree tree estimators
+    trees : list of sklearn.tree regressors
 
     Returns
     -------
@@ -35,7 +35,7 @@ def forest_nodes(trees) -> dict[str, np.ndarray]:
                 "threshold": tree.threshold,
                 "left": np.where(is_leaf, 0, tree.children_left + first),
                 "right": np.where(is_leaf, 0, tree.children_right + first),
-                "value": tree.value[:, 0, :],
+                "value": tree.value[:, :, 0],
                 "roots": np.array([first]),
             }
         )
