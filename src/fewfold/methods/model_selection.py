@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -9,6 +11,7 @@ from fewfold.exceptions import InputError
 from fewfold.labels import labeled_mask, read_labels, read_values
 
 
+@dataclass(eq=False, repr=False)
 class LabeledKFold(BaseEstimator):
     """Folds over the labeled rows; unlabeled rows are in every training part.
 
@@ -37,9 +40,9 @@ class LabeledKFold(BaseEstimator):
     True
     """
 
-    def __init__(self, n_splits=5, *, random_state=0):
-        self.n_splits = n_splits
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    random_state: int = 0
 
     def split(self, X, y, groups=None):
         """Yield the rows of each training and test part.

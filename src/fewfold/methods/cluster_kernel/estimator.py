@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy.special import softmax
 
@@ -28,6 +30,7 @@ def median_squared(X, seed: int = 0) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
+@dataclass(eq=False, repr=False)
 class ClusterKernelClassifier(CandidateClassifier):
     """Logistic regression on k-means agreement times a Gaussian.
 
@@ -75,12 +78,12 @@ class ClusterKernelClassifier(CandidateClassifier):
         Setting("gamma_", number(0)),
     )
 
-    def __init__(self, n_clusters=4, *, n_runs=20, width=1.0, C=10.0, random_state=0):
-        self.n_clusters = n_clusters
-        self.n_runs = n_runs
-        self.width = width
-        self.C = C
-        self.random_state = random_state
+    n_clusters: int = 4
+    _: KW_ONLY
+    n_runs: int = 20
+    width: float = 1.0
+    C: float = 10.0
+    random_state: int = 0
 
     def _prepare(self, X):
         seed = self.random_state or 0

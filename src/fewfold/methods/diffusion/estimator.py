@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import sparse
@@ -176,6 +177,7 @@ def extend_labels(extension, proba, is_reached):
     return out / out.sum(axis=1, keepdims=True), found
 
 
+@dataclass(eq=False, repr=False)
 class DiffusionClassifier(GraphClassifier):
     """Label all samples from a few by diffusion over a neighbor graph.
 
@@ -235,32 +237,18 @@ class DiffusionClassifier(GraphClassifier):
 
     _state = (*GRAPH_STATE, Field("label_distributions_", "float", ("n", "k"), low=0, high=1))
 
-    def __init__(
-        self,
-        method="poisson",
-        *,
-        image_shape=None,
-        n_neighbors=None,
-        metric=None,
-        canonicalize=None,
-        graph_options=None,
-        alpha=0.995,
-        priors=None,
-        sources="classes",
-        tol=1e-5,
-        max_iter=2000,
-    ):
-        self.method = method
-        self.image_shape = image_shape
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.canonicalize = canonicalize
-        self.graph_options = graph_options
-        self.alpha = alpha
-        self.priors = priors
-        self.sources = sources
-        self.tol = tol
-        self.max_iter = max_iter
+    method: str = "poisson"
+    _: KW_ONLY
+    image_shape: object = None
+    n_neighbors: object = None
+    metric: object = None
+    canonicalize: object = None
+    graph_options: object = None
+    alpha: float = 0.995
+    priors: object = None
+    sources: str = "classes"
+    tol: float = 1e-5
+    max_iter: int = 2000
 
     def graph_settings(self) -> GraphSettings:
         """Return the settings of the graph that `fit` builds."""

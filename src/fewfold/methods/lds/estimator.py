@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
@@ -21,6 +23,7 @@ _SHARPNESS = 2.0
 _SMALLEST = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class LowDensityClassifier(CandidateClassifier):
     """Transductive SVM whose boundary avoids dense regions ([lds-2005]).
 
@@ -83,20 +86,17 @@ class LowDensityClassifier(CandidateClassifier):
         Setting("n_neighbors_", count()),
     )
 
-    def __init__(
-        self, features="geodesic", *, rho=4.0, n_neighbors=5, width=1.0, n_features=100, C=30.0,
-        unlabeled_weight=1.0, priors="labels", max_landmarks=1500, random_state=0,
-    ):  # fmt: skip
-        self.features = features
-        self.rho = rho
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.n_features = n_features
-        self.C = C
-        self.unlabeled_weight = unlabeled_weight
-        self.priors = priors
-        self.max_landmarks = max_landmarks
-        self.random_state = random_state
+    features: str = "geodesic"
+    _: KW_ONLY
+    rho: float = 4.0
+    n_neighbors: int = 5
+    width: float = 1.0
+    n_features: int = 100
+    C: float = 30.0
+    unlabeled_weight: float = 1.0
+    priors: str = "labels"
+    max_landmarks: int = 1500
+    random_state: int = 0
 
     def _prepare(self, X):
         if self.features not in FEATURES:

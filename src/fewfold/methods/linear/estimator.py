@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy.special import softmax
@@ -94,6 +95,7 @@ def ridge_by_left_out(K, y) -> tuple[np.ndarray, float]:
     return best[1], best[2]
 
 
+@dataclass(eq=False, repr=False)
 class RidgeRegressor(CandidateRegressor):
     """Ridge regression, on the features or on a Gaussian kernel of them.
 
@@ -121,10 +123,10 @@ class RidgeRegressor(CandidateRegressor):
         Setting("log_range_", list_of(number(), 2), optional=True),
     )
 
-    def __init__(self, kernel="linear", *, width=1.0, target="value"):
-        self.kernel = kernel
-        self.width = width
-        self.target = target
+    kernel: str = "linear"
+    _: KW_ONLY
+    width: float = 1.0
+    target: str = "value"
 
     def _learn(self, X, y):
         self.kernel_, self.log_range_ = self.kernel, None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy.special import expit, softmax
 
@@ -112,6 +114,7 @@ class _Ensemble:
         return sum_of_leaves(nodes, X.astype(np.float32)) / len(self.roots_)
 
 
+@dataclass(eq=False, repr=False)
 class TreesClassifier(_Ensemble, CandidateClassifier):
     """ExtraTrees, a random forest or gradient boosting.
 
@@ -141,10 +144,10 @@ class TreesClassifier(_Ensemble, CandidateClassifier):
     True
     """
 
-    def __init__(self, ensemble="extra", *, n_trees=100, random_state=0):
-        self.ensemble = ensemble
-        self.n_trees = n_trees
-        self.random_state = random_state
+    ensemble: str = "extra"
+    _: KW_ONLY
+    n_trees: int = 100
+    random_state: int = 0
 
     def _learn(self, X, shared, rows, codes):
         self._grow(X[rows], codes, "classification")
@@ -165,13 +168,14 @@ class TreesClassifier(_Ensemble, CandidateClassifier):
         return softmax(scores, axis=1)
 
 
+@dataclass(eq=False, repr=False)
 class TreesRegressor(_Ensemble, CandidateRegressor):
     """ExtraTrees, a random forest or gradient boosting for numbers; see `TreesClassifier`."""
 
-    def __init__(self, ensemble="extra", *, n_trees=100, random_state=0):
-        self.ensemble = ensemble
-        self.n_trees = n_trees
-        self.random_state = random_state
+    ensemble: str = "extra"
+    _: KW_ONLY
+    n_trees: int = 100
+    random_state: int = 0
 
     def _learn(self, X, y):
         self._grow(X, y, "regression")

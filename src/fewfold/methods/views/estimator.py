@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax
@@ -23,6 +25,7 @@ from fewfold.methods.views.description import (
 _FACTORS = np.geomspace(1, 64, 25)
 
 
+@dataclass(eq=False, repr=False)
 class ImageViewsClassifier(CandidateClassifier):
     """Label images from a few by several views of them.
 
@@ -75,11 +78,11 @@ class ImageViewsClassifier(CandidateClassifier):
         Setting("sharpness_", positive()),
     )
 
-    def __init__(self, image_shape=None, *, n_random=None, ridge=3e-5, random_state=0):
-        self.image_shape = image_shape
-        self.n_random = n_random
-        self.ridge = ridge
-        self.random_state = random_state
+    image_shape: object = None
+    _: KW_ONLY
+    n_random: object = None
+    ridge: float = 3e-5
+    random_state: int = 0
 
     def prepare(self, X) -> dict:
         """Compute graphs and features, to be given to `fit` as ``shared``."""
