@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # for editors and type checkers; see __getattr__
     from fewfold.session.opening import open_session as open_session
     from fewfold.session.session import LabelingSession as LabelingSession
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "Atlas": "fewfold.methods.atlas.model",

@@ -1,9 +1,9 @@
 """The command line: help, errors in one sentence, the list of datasets."""
 
 import ast
+import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,8 @@ import pytest
 import fewfold as package
 from fewfold import __version__, cli
 from fewfold.exceptions import Stopped
+
+ROOT = Path(__file__).parents[2]
 
 
 def fewfold(*words, cwd=None):
@@ -51,7 +53,9 @@ def test_version_and_short_help():
 
 
 def test_the_versions_agree():
-    assert metadata.version("fewfold") == __version__
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    released = re.search(r"^## \[(\d\S+)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    assert cited == released == __version__
 
 
 def test_completion_is_offered():
