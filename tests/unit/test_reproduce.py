@@ -5,6 +5,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 
+import numpy as np
 import pandas as pd
 import pytest
 from reproduction import load, write_page
@@ -260,6 +261,43 @@ def test_a_run_becomes_a_measured_table(tmp_path, finished):
     found = lookup(again, "d", "m", "10", "%")
     assert found["mean"] == pytest.approx(20) and found["trials"] == 2
     assert lookup(again, "d", "train_method:m", "10", "s")["mean"] == 3
+
+
+def test_charts_of_a_run_are_counted(tmp_path):
+    from fewfold.methods.atlas.fitting import fit_atlas
+    from fewfold.pipeline.artifacts import writing
+    from fewfold.reproduce.charts import chart_counts
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3)) + 9 * np.repeat(np.eye(3), 30, axis=0)
+    y = np.repeat([0, 1, 1], 30)
+    y[:2] = 1  # two of a blob are of the other class
+    atlas = fit_atlas(X, {"n_dims": 2, "mdl": 5.0})
+    folder = tmp_path / "d/manifolds"
+    folder.mkdir(parents=True)
+    a_map = {"embedding": X, "n_neighbors": np.int64(5)}
+    for name, kind, arrays in (("m", "atlas", atlas), ("map", "embedding", a_map)):
+        with writing(folder / f"{name}.h5", "fit_manifold") as out:
+            for key, value in arrays.items():
+                out.add(key, value)
+            out.note("kind", kind)
+    with writing(tmp_path / "d/labels.h5", "prepare_labels") as out:
+        out.add("y", y)
+        out.add("classes", ["a", "b"])
+        out.note("task", "classification")
+    found = chart_counts(tmp_path, {"d"})
+    values = dict(zip(found["method"], found["mean"]))
+    charts = atlas["interior"]
+    most = [np.bincount(y[charts == c]).max() for c in np.unique(charts)]
+    shares = np.array(most) / np.bincount(charts)
+    assert len(shares) > 1
+    assert values == {
+        "charts:m": len(shares),
+        "one_class:m": sum(s == 1 for s in shares),
+        "mixed:m": sum(s < 0.9 for s in shares),
+        "purity:m": pytest.approx(np.median(shares)),
+        "impure:m": pytest.approx(1 - sum(most) / 90),
+    }
 
 
 def test_rows_that_were_not_measured_again_keep_their_commit(tmp_path):
