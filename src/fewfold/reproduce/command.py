@@ -245,17 +245,39 @@ def aligned(rows: list[tuple]) -> list[str]:
 
 def overview() -> list[str]:
     """Return a line per part, and one for all: how long it takes, by what was last measured."""
-    rows, total = [("part", "2 cores", "32 cores", "draws", "last run")], [0.0, 0.0]
+    head = ("part", "2 cores", "32 cores", "draws", "last run", "entries not in these times")
+    rows, total, missing = [head], [0.0, 0.0], 0
     for key in KEYS:
         path = data_folder("measured") / f"{key}.csv"
         if path.exists():
-            f = read_measured(path)[1]
+            table, f = read_measured(path)
             hours = [float(f[name]) for name in ("hours_2_cores", "hours_32_cores")]
             total = [a + b for a, b in zip(total, hours)]
-            state = f["date"] + ("" if f["complete"] == "yes" else " (cells missing)")
-            rows.append((key, *(f"{h:.2f} h" for h in hours), f["draws"], state))
+            new, known = unmeasured(yaml.safe_load(config_of(key).read_text("utf-8")), table)
+            missing += new
+            times = [f"{h:.2f} h" for h in hours]
+            rows.append((key, *times, f["draws"], f["date"], f"{new} of {known}"))
         else:
-            ready = (project_root() / "config/reproduce" / f"{key}.yaml").exists()
-            rows.append((key, "?", "?", "", "not run yet" if ready else "not written yet"))
-    rows.append(("all", *(f"{h:.2f} h" for h in total), "", "estimate, of what was measured"))
+            rows.append((key, "?", "?", "", "not run yet", "all"))
+    rows.append(("all", *(f"{h:.2f} h" for h in total), "", "", str(missing)))
     return aligned(rows)
+
+
+def unmeasured(config: dict, table: pd.DataFrame) -> tuple[int, int]:
+    """Return how many methods on datasets of a config were never measured, and how many there are.
+
+    Examples
+    --------
+    >>> config = {"run": {"datasets": ["a", "b"], "methods": ["m"]},
+    ...           "datasets": {"a": {}, "b": {"skip": {"m": "too slow"}}}}
+    >>> unmeasured(config, pd.DataFrame({"dataset": ["b"], "method": ["m"]}))
+    (1, 1)
+    """
+    run, measured = config["run"], set(zip(table["dataset"], table["method"]))
+    wanted = [
+        (dataset, method)
+        for dataset in run["datasets"]
+        for method in run["methods"]
+        if method not in config["datasets"][dataset].get("skip", {})
+    ]
+    return sum(pair not in measured for pair in wanted), len(wanted)
