@@ -49,8 +49,8 @@ RATES = (0.0, 0.02)  # of wrong answers
 MOST_ROWS, MOST_ANSWERS = 2000, 300
 
 
-def read_rows(name):
-    """Return features and class codes of at most 2000 rows."""
+def read_rows(name, most=MOST_ROWS):
+    """Return features and class codes of at most so many rows."""
     if name == "fashion":
         with np.load(mirror() / "fashion/fashion-sample-10000.npz") as data:
             X, y = data["X"], data["y"]
@@ -65,7 +65,7 @@ def read_rows(name):
         X = read_input(path, n_clusters=2, drop=[target.name]).X
         y = np.unique(target, return_inverse=True)[1]
     X = np.asarray(X, dtype=np.float32).reshape(len(y), -1)
-    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:most])
     return X[rows], np.unique(np.asarray(y)[rows], return_inverse=True)[1]
 
 
@@ -84,22 +84,22 @@ def share_bases():
 class Prepared:
     """The graph of a set, with all responses."""
 
-    def __init__(self, name):
-        X, self.y = read_rows(name)
+    def __init__(self, name, most=MOST_ROWS):
+        X, self.y = read_rows(name, most)
         shape = SHAPES.get(name)
         settings = GraphSettings(n_neighbors=10, symmetrize="mean")
         if shape is not None:
             settings = image_graph_settings(shape)
         self.X = X
         self.graph = build_graph(X, settings)
-        file = CACHE / f"{name}.npy"
+        file = CACHE / f"{name}-{len(X)}.npy"
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             np.save(file, Solver(self.graph.W, tol=1e-6).solve(np.arange(len(X))))
         self.responses = np.load(file)
 
 
-def one_run(data: Prepared, share, rate, seed) -> dict:
+def one_run(data: Prepared, share, rate, seed, most_answers=MOST_ANSWERS) -> dict:
     """Simulate one session to its end."""
     rng = np.random.default_rng([seed, 5])
     k = int(data.y.max()) + 1
@@ -113,7 +113,7 @@ def one_run(data: Prepared, share, rate, seed) -> dict:
     )  # fmt: skip
     missed = missed_group = broken = broken_truth = False
     reached = None
-    for _ in range(MOST_ANSWERS):
+    for _ in range(most_answers):
         state = session.promise()
         if state.kind in ("kept", "person", "not reachable"):
             break
@@ -128,7 +128,7 @@ def one_run(data: Prepared, share, rate, seed) -> dict:
         if is_fifth:
             missed_group |= _group_missed(session, labels, said, found)
         broken |= _is_broken(session, said, share)
-        broken_truth |= _is_broken(session, data.y, share)
+        broken_truth |= rate > 0 and _is_broken(session, data.y, share)
     state = session.promise()
     final = session.record.final_labels() if session.record.promises else session.labels()[0]
     doubtful = state.doubtful if state.doubtful is not None else np.empty(0, np.int64)
@@ -144,7 +144,7 @@ def one_run(data: Prepared, share, rate, seed) -> dict:
 
 
 def _group_missed(session, labels, said, found):
-    last = session.record.epochs[-1] if session.record.epochs else None
+    last = found.frozen
     if last is None:
         return False
     wrong = labels[last.rows] != said[last.rows]
@@ -174,6 +174,7 @@ def _is_broken(session, right, share):
 def run(arguments):
     """Run what is not stored yet, all sets in turn."""
     share_bases()
+    shares = [float(share) for share in arguments.shares.split(",")]
     done = pd.DataFrame(columns=["set", "rate", "seed"])
     if arguments.store.exists():
         done = pd.read_csv(arguments.store)
@@ -185,10 +186,11 @@ def run(arguments):
                 if (name, rate, seed) in known or time.monotonic() > end:
                     continue
                 if name not in prepared:
-                    prepared[name] = Prepared(name)
-                share, start = SHARES[seed % len(SHARES)], time.process_time()
-                found = one_run(prepared[name], share, rate, seed)
+                    prepared[name] = Prepared(name, arguments.most_rows)
+                share, start = shares[seed % len(shares)], time.process_time()
+                found = one_run(prepared[name], share, rate, seed, arguments.most_answers)
                 row = {"set": name, "rate": rate, "seed": seed, "share": share, **found}
+                row["rows"] = len(prepared[name].y)
                 rows.append({**row, "cpu_s": round(time.process_time() - start, 2)})
         _store(rows, arguments.store)
         if rows:
@@ -307,6 +309,9 @@ def main():
     parser.add_argument("command", choices=("promise", "table", "latency"))
     parser.add_argument("--runs", type=int, default=120)
     parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--most-rows", type=int, default=MOST_ROWS)
+    parser.add_argument("--most-answers", type=int, default=MOST_ANSWERS)
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--rows", default="1000,10000,100000")

@@ -10,8 +10,8 @@ draw by draw to the last row: every time to look or stop, and every way to choos
 covered, and nothing is left to the chance of a simulation.
 
 - missed: the number of wrong labels leaves the interval after any number of draws;
-- false: the first set of rows for which the promise (share of benchmarks/session.py) is not true
-  is ever proven; as if all smaller sets had been proven;
+- false: the first set of rows for which a promise (shares of benchmarks/session.py) is not true is
+  ever proven; as if all smaller sets had been proven;
 - edge: the same for all rows and a promise of one wrong label less than there are, the hardest
   case. A bet against the truth that is followed to its end loses everything or passes 1 / alpha,
   so this is alpha less what the last draw overshoots.
@@ -35,6 +35,7 @@ from fewfold.session.session import LabelingSession
 
 STORE = Path(__file__).parent / "results/session_audits.csv"
 ALPHA, FREEZES, SEEDS = 0.05, (60, 150), (0, 1)
+FALSE = [f"false {share:g}" for share in SHARES]
 
 
 def chance_of_entering(n_rows, n_wrong, is_inside):
@@ -83,20 +84,21 @@ def ever_proven(n_rows, allowed, n_wrong):
     return chance_of_entering(n_rows, n_wrong, lambda seen, wrong: wrong <= most[seen - 1])
 
 
-def audit(frozen, wrong, share):
+def audit(frozen, wrong):
     """Return the probabilities that something false is ever said of one freeze."""
     n, n_wrong = len(wrong), int(wrong.sum())
     found = {"rows": n, "wrong": n_wrong, "missed": ever_missed(n, n_wrong)}
-    promise = Promise.plan(frozen, share)
-    sets = [promise.inside(j) for j in range(len(promise.sizes))]
-    untrue = [j for j, inside in enumerate(sets) if wrong[inside].sum() > promise.allowed(j)]
-    found["untrue"] = bool(untrue)
-    found["false"] = found["edge"] = 0.0
-    if untrue:
-        inside, allowed = sets[untrue[0]], promise.allowed(untrue[0])
-        found["false"] = ever_proven(int(inside.sum()), allowed, int(wrong[inside].sum()))
-    if n_wrong:
-        found["edge"] = ever_proven(n, n_wrong - 1, n_wrong)
+    found["edge"] = ever_proven(n, n_wrong - 1, n_wrong) if n_wrong else 0.0
+    for share in SHARES:
+        promise = Promise.plan(frozen, share)
+        sets = [promise.inside(j) for j in range(len(promise.sizes))]
+        untrue = [j for j, inside in enumerate(sets) if wrong[inside].sum() > promise.allowed(j)]
+        if untrue:
+            inside, allowed = sets[untrue[0]], promise.allowed(untrue[0])
+            chance = ever_proven(int(inside.sum()), allowed, int(wrong[inside].sum()))
+            found[f"false {share:g}"] = chance
+        else:
+            found[f"false {share:g}"] = np.nan  # the promise is true for all sets
     return found
 
 
@@ -112,7 +114,7 @@ def run(arguments):
                 rows += one_session(data, name, rate, seed)
         frame = pd.DataFrame(rows).round(6)
         frame.to_csv(STORE, mode="a", header=not STORE.exists(), index=False)
-        print(frame[["missed", "false", "edge"]].max().to_dict(), flush=True)
+        print(name, frame[["missed", "edge", *FALSE]].max().to_dict(), flush=True)
 
 
 def one_session(data, name, rate, seed):
@@ -131,8 +133,7 @@ def one_session(data, name, rate, seed):
             labels, confidence = session.labels()
             rows = np.flatnonzero(session.record.answers == UNANSWERED)
             frozen = Frozen(rows, labels[rows], confidence[rows], n, ALPHA)
-            share = SHARES[name] + rate
-            result = audit(frozen, labels[rows] != said[rows], share)
+            result = audit(frozen, labels[rows] != said[rows])
             found.append({"set": name, "rate": rate, "seed": seed, "answers": n, **result})
     return found
 
@@ -143,9 +144,9 @@ def table():
     print("| set | freezes | an interval misses | untrue promises | false claim | at the edge |")
     print("| --- " * 6 + "|")
     for name, part in [*runs.groupby("set", sort=False), ("all", runs)]:
-        untrue = part[part["untrue"]]
-        cells = [_mean_and_most(p) for p in (part["missed"], untrue["false"], part["edge"])]
-        print(f"| {name} | {len(part)} | {cells[0]} | {len(untrue)} | {cells[1]} | {cells[2]} |")
+        false = part[FALSE].stack().dropna()
+        cells = [_mean_and_most(p) for p in (part["missed"], false, part["edge"])]
+        print(f"| {name} | {len(part)} | {cells[0]} | {len(false)} | {cells[1]} | {cells[2]} |")
 
 
 def _mean_and_most(values):

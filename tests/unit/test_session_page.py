@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,3 +265,40 @@ def test_a_table_from_standard_input_is_served(tmp_path):
         process.wait(20)
         process.stdout.close()
     assert (tmp_path / "stdin-labels/session/journal.jsonl").exists()
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """The script of axe-core, a checker of accessibility."""
+    folder = tmp_path_factory.mktemp("axe")
+    if shutil.which("npm") is None:
+        pytest.skip("no npm on PATH: runs where there is one")
+    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        pytest.skip("axe-core could not be installed: runs where npm reaches its registry")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text()
+
+
+@pytest.mark.browser
+def test_axe_finds_no_fault_in_any_light_or_width(images, truth, axe, tmp_path):
+    folder = tmp_path / "digits"
+    shutil.copytree(images, folder)
+    with Served(folder, "--promise", "20%") as server, Page(server.address) as page:
+        state = settled(page)
+        for name in "0123456789":
+            page.run(f"document.getElementById('new-name').value = '{name}'; "
+                     "document.getElementById('new-form').requestSubmit(); 0")  # fmt: skip
+            state = settled(page, state)
+        answer_by_keys(page, truth, 22)  # labels are frozen by then: groups with intervals
+        for light, width in (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)):
+            scheme = [{"name": "prefers-color-scheme", "value": light}]
+            page.send("Emulation.setEmulatedMedia", features=scheme)
+            page.open(server.address, width, 844, width == 390)
+            settled(page)
+            page.run("document.querySelector('details').open = true")
+            page.run(axe + "; 0")
+            faults = page.run("axe.run().then(r => r.violations.map(v => [v.id, "
+                              "v.nodes.map(n => n.html.slice(0, 200))]))")  # fmt: skip
+            assert faults == [], (light, width)
+            assert page.run("document.documentElement.scrollWidth") == width

@@ -13,6 +13,7 @@ from fewfold.session.sequences import answers_expected
 
 MOST_FREEZES = 4  # each leaves the next a smaller part of the probability to be wrong
 LEARN_AGAIN = 20  # answers before labels are fixed again
+STEP_EVERY = 5  # answers after which it is decided again what to ask
 FIRST_LOOK, LOOK_EVERY, PATIENCE = 30, 10, 30  # answers
 PARTS = (1.0, 0.99, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.35, 0.2)
 
@@ -89,7 +90,7 @@ def promise_state(record: Record, share: float) -> PromiseState:
         outside = np.setdiff1d(doubtful, promise.frozen.rows)
         kind = "person" if len(outside) else "kept"
         return PromiseState(kind, **{**base, "doubtful": outside})
-    step = promise.next_step(record.answers, proven)
+    step = _step(record, promise, proven)
     if step is not None:
         number, left, _ = step
         inside = promise.inside(number)
@@ -100,6 +101,14 @@ def promise_state(record: Record, share: float) -> PromiseState:
     if len(record.promises) >= MOST_FREEZES:
         return PromiseState("not reachable", **base)
     return PromiseState("learning", **base, answers_left=max(0, LEARN_AGAIN - since))
+
+
+def _step(record, promise, proven):
+    """Return what to ask next; decided again after every fifth answer, and after each proof."""
+    key = len(record.promises), proven, record.n_answers // STEP_EVERY
+    if record.last_step[0] != key:
+        record.last_step = key, promise.next_step(record.answers, proven)
+    return record.last_step[1]
 
 
 def _most_confused(record):

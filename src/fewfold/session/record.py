@@ -28,7 +28,9 @@ class Estimate:
     all : Interval
         Numbers of wrong labels among all rows.
     classes, bands : dict of str to Interval
-        The same by class and by confidence, as these were at the latest freeze.
+        The same by class and by confidence, as these were at the freeze that says most now.
+    frozen : Frozen or None
+        That freeze.
     level : float
         Probability that none of the intervals of one kind misses, whenever one looks.
     """
@@ -37,6 +39,7 @@ class Estimate:
     classes: dict
     bands: dict
     level: float
+    frozen: Frozen | None = None
 
     @property
     def error(self) -> float:
@@ -86,6 +89,7 @@ class Record:
         self.epochs: list[Frozen] = []
         self.promises: list[Promise] = []
         self.answers_at_freeze = 0  # of the latest promise
+        self.last_step = None, None  # of the latest promise, see `fewfold.session.promises`
         self.folder = None if folder is None else Path(folder)
         about = {"n_rows": self.n_rows, "digest": digest, "seed": int(seed)}
         self.journal = Journal(None if folder is None else self.folder / NAME, about)
@@ -310,6 +314,7 @@ class Record:
         present = np.asarray(present)
         n_open = int(np.sum(self.answers < 0))
         found = Interval(0, n_open, n_open / 2, self.n_rows, 0)
+        shown, narrowest = None, np.inf
         for epoch in self.epochs:
             part = epoch.bounds(self.answers, present, epoch.alpha)
             outside = np.ones(self.n_rows, bool)
@@ -318,14 +323,15 @@ class Record:
             part = Interval(part.low, part.high + n_unknown, part.expected + n_unknown / 2,
                             self.n_rows, part.n_drawn)  # fmt: skip
             found = found.meet(part)
+            if part.high - part.low <= narrowest:
+                shown, narrowest = epoch, part.high - part.low
         classes, bands = {}, {}
-        if groups and self.epochs:
-            classes, bands = self._groups(present)
-        return Estimate(found, classes, bands, self.level)
+        if groups and shown is not None:
+            classes, bands = self._groups(present, shown)
+        return Estimate(found, classes, bands, self.level, shown)
 
-    def _groups(self, present):
+    def _groups(self, present, last):
         """Bounds by class and by confidence, each kind simultaneous over its groups."""
-        last = self.epochs[-1]
         labels, used = last.labels, np.unique(last.labels)
         classes = {
             self.classes[c]: last.bounds(self.answers, present, last.alpha / len(used), labels == c)

@@ -113,8 +113,9 @@ function showClasses() {
     button.append(dot);
     if (keyOf(i)) button.append(element("kbd", keyOf(i)));
     button.append(element("span", c.name));
-    button.append(element("span", c.given, { className: "count", title: c.given + " given, " + c.found + " in all" }));
-    button.setAttribute("aria-label", c.name + (keyOf(i) ? ", key " + keyOf(i) : "") + ", " + c.given + " rows given");
+    const count = element("span", c.given, { className: "count", title: c.given + " given, " + c.found + " in all" });
+    count.append(element("span", " rows given", { className: "spoken" }));
+    button.append(count);
     button.addEventListener("click", () => answer(c.name));
     return button;
   }));
