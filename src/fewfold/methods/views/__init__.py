@@ -6,6 +6,7 @@ from fewfold.methods.parameters import Parameter, count, null, positive
 _RANDOM = Parameter(
     "n_random", count() | null(), "random Fourier features; by default a fifth of the rows"
 )
+_RIDGE = Parameter("ridge", positive(), "penalty of the classifier of all rows", 1e-5)
 
 RECORDS = (
     ManifoldType(
@@ -13,17 +14,14 @@ RECORDS = (
         target="fewfold.methods.views.description:fit_manifold",
         needs=Needs(images=True),
         cost_like="atlas",
-        parameters=(_RANDOM,),
+        parameters=(_RANDOM, _RIDGE),
     ),
     Method(
         name="image_views",
         target="fewfold.methods.views.estimator:ImageViewsClassifier",
         needs=Needs(manifold=("views",), manifold_wish="may", images=True),
         cost_like="diffusion",
-        parameters=(
-            _RANDOM,
-            Parameter("ridge", positive(), "penalty of the classifier of all rows", 3e-5),
-        ),
+        parameters=(_RANDOM, _RIDGE),
         candidates=(
             Candidate(
                 "Images: graphs and edges in several views, weighed by the labels.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import cholesky, solve_triangular
 
 from fewfold.graph.build import build_graph
 from fewfold.graph.rerank import MIN_ROWS_TO_INDEX
@@ -14,6 +15,7 @@ from fewfold.transforms.orientation import orientation_histograms
 
 N_COMPONENTS = 200
 N_NEIGHBORS = 6
+RIDGE = 1e-5
 _LEAST_RANDOM, _MOST_RANDOM = 1000, 8000
 _ROWS_PER_RANDOM = 5
 _BLOCK_ROWS = 4096
@@ -67,7 +69,9 @@ def view_graphs(X, points, image_shape) -> list:
     return graphs
 
 
-def describe(X, image_shape, *, n_random: int | None = None, seed: int = 0) -> dict:
+def describe(
+    X, image_shape, *, n_random: int | None = None, ridge: float = RIDGE, seed: int = 0
+) -> dict:
     """Compute all that needs no label.
 
     Parameters
@@ -76,19 +80,22 @@ def describe(X, image_shape, *, n_random: int | None = None, seed: int = 0) -> d
     image_shape : sequence of int or None
     n_random : int, optional
         Random Fourier features; by default a fifth of the rows, from 1000 to 8000.
+    ridge : float
+        Penalty of a regression on these features; the mean squared length of a row is 1.
     seed : int
 
     Returns
     -------
     dict of ndarray
         ``mean``, ``axes`` (features to principal components), ``points`` (n, c),
-        ``frequencies`` (c, n_random / 2), ``gram`` (n_random, n_random): the mean of z z' over
-        the rows; and the graphs, as ``graph_0_data`` and so on.
+        ``frequencies`` (c, n_random / 2), ``factor`` (n_random, n_random): the lower Cholesky
+        factor of the mean of z z' over the rows plus the ridge; ``leverage`` (n,): the weight of
+        a row's own label in its fitted value; and the graphs, as ``graph_0_data`` and so on.
 
     Notes
     -----
     The Gaussian's width is the median squared distance between rows. Costs two searches of
-    neighbors and ``n n_random^2`` multiplications.
+    neighbors and twice ``n n_random^2`` multiplications.
     """
     X = X.toarray() if sparse.issparse(X) else np.asarray(X)
     features = edge_features(X, image_shape)
@@ -109,7 +116,15 @@ def describe(X, image_shape, *, n_random: int | None = None, seed: int = 0) -> d
     gram = 0.0
     for z in random_blocks(points, found["frequencies"]):
         gram = gram + z.T @ z
-    found["gram"] = gram / len(X)
+    gram /= np.float32(len(X))
+    gram[np.diag_indices_from(gram)] += np.float32(ridge)
+    found["factor"] = cholesky(gram, lower=True, overwrite_a=True)
+    found["leverage"] = np.concatenate(
+        [
+            (solve_triangular(found["factor"], z.T, lower=True) ** 2).sum(axis=0)
+            for z in random_blocks(points, found["frequencies"])
+        ]
+    ) / np.float32(len(X))
     for place, W in enumerate(view_graphs(X, points, image_shape)):
         for part in _GRAPH_PARTS:
             found[f"graph_{place}_{part}"] = getattr(W, part)
@@ -162,5 +177,6 @@ def graphs_of(arrays: dict) -> list:
 def fit_manifold(features, graph, options: dict, *, seed: int):
     """Return the arrays and notes of the manifold stage."""
     X = features.X if features.images is None else features.images
-    arrays = describe(X, features.image_shape, n_random=options.get("n_random"), seed=seed)
+    settings = {name: options[name] for name in ("n_random", "ridge") if name in options}
+    arrays = describe(X, features.image_shape, **settings, seed=seed)
     return arrays, {"n_graphs": len(graphs_of(arrays))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from scipy.special import softmax
 
 from fewfold.exceptions import InputError
@@ -14,6 +14,7 @@ from fewfold.methods.parameters import count, list_of, positive
 from fewfold.methods.state import Field, Setting
 from fewfold.methods.views import answers
 from fewfold.methods.views.description import (
+    RIDGE,
     describe,
     edge_features,
     graphs_of,
@@ -23,6 +24,8 @@ from fewfold.methods.views.description import (
 
 # Of a factor that gives the classifier's scores the confidence of the answers it learned from.
 _FACTORS = np.geomspace(1, 64, 25)
+# Of the views in the answer; the rest is the classifier's.
+_VIEWS_SHARE = 1 / 3
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +36,8 @@ class ImageViewsClassifier(CandidateClassifier):
     and far; beside them stands a classifier of the labels alone. Their weights are those that
     explain held-out labels best (with one label per class: how few edges of a graph its answer
     cuts). Ridge regression on random Fourier features of the histograms then learns the answer
-    for all rows; it is mixed with that answer, and labels new images without the graph.
+    for all rows. What it says of each row without that row (exact leave-one-out) is mixed with
+    the answer; learned once more, the mixture labels new images without the graph.
 
     Parameters
     ----------
@@ -55,8 +59,8 @@ class ImageViewsClassifier(CandidateClassifier):
 
     Notes
     -----
-    Preparing costs two graphs and ``n n_random^2``; a fit some 40 diffusions,
-    ``n_random^3 / 3`` and the random features of all rows, twice.
+    Preparing costs two graphs, twice ``n n_random^2`` and ``n_random^3 / 3``; a fit some 40
+    diffusions and the random features of all rows, five times.
 
     Examples
     --------
@@ -81,12 +85,18 @@ class ImageViewsClassifier(CandidateClassifier):
     image_shape: object = None
     _: KW_ONLY
     n_random: object = None
-    ridge: float = 3e-5
+    ridge: float = RIDGE
     random_state: int = 0
 
     def prepare(self, X) -> dict:
         """Compute graphs and features, to be given to `fit` as ``shared``."""
-        return describe(X, self.image_shape, n_random=self.n_random, seed=self.random_state or 0)
+        return describe(
+            X,
+            self.image_shape,
+            n_random=self.n_random,
+            ridge=self.ridge,
+            seed=self.random_state or 0,
+        )
 
     def fit(self, X, y, *, shared=None, manifold=None):
         """Learn from all rows, and label them.
@@ -107,12 +117,15 @@ class ImageViewsClassifier(CandidateClassifier):
         self.frequencies_ = shared["frequencies"]
         joined = self._joined(shared, rows, codes)
         joined[rows] = np.eye(joined.shape[1])[codes]
-        scores = self._fit_rows(shared, joined)
-        # As sure, on average, as the answer it learned from.
-        wanted = joined.max(axis=1).mean()
-        sure = [softmax(scores * f, axis=1).max(axis=1).mean() for f in _FACTORS]
-        self.sharpness_ = float(_FACTORS[int(np.argmin(np.abs(np.array(sure) - wanted)))])
-        self._answer = (joined + softmax(scores * self.sharpness_, axis=1)) / 2
+        own = np.asarray(shared["leverage"])[:, None]
+        goal, scores = self._fit_rows(shared, joined)
+        without_own = (scores - own * goal) / (1 - own)
+        learned = softmax(without_own * _sharpness(without_own, joined), axis=1)
+        answer = _VIEWS_SHARE * joined + (1 - _VIEWS_SHARE) * learned
+        answer[rows] = joined[rows]
+        _, scores = self._fit_rows(shared, answer)
+        self.sharpness_ = _sharpness(scores, answer)
+        self._answer = answer
 
     def _joined(self, shared, rows, codes):
         """Return the weighted answer of all views and of the labels' classifier, (n, k)."""
@@ -142,18 +155,16 @@ class ImageViewsClassifier(CandidateClassifier):
         scores.append(np.concatenate([z @ coef for z in self._blocks(shared)]))
         return sum(w * softmax(s * e, axis=1) for w, s, e in zip(weights, scores, exponents))
 
-    def _fit_rows(self, shared, joined):
-        """Fit the regression to the answer for all rows; return its scores of them."""
-        k = joined.shape[1]
-        goal = np.eye(k, dtype=np.float32)[joined.argmax(axis=1)] - np.float32(1 / k)
+    def _fit_rows(self, shared, answer):
+        """Fit the regression to the classes of all rows; return what it learned, and its scores."""
+        k = answer.shape[1]
+        goal = np.eye(k, dtype=np.float32)[answer.argmax(axis=1)] - np.float32(1 / k)
         right, start = 0.0, 0
         for z in self._blocks(shared):
             right = right + z.T @ goal[start : start + len(z)]
             start += len(z)
-        gram = np.asarray(shared["gram"])
-        shifted = gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(self.ridge)
-        self.coef_ = cho_solve(cho_factor(shifted), right / np.float32(start))
-        return np.concatenate([z @ self.coef_ for z in self._blocks(shared)])
+        self.coef_ = cho_solve((np.asarray(shared["factor"]), True), right / np.float32(start))
+        return goal, np.concatenate([z @ self.coef_ for z in self._blocks(shared)])
 
     def _blocks(self, shared):
         return random_blocks(np.asarray(shared["points"]), self.frequencies_)
@@ -186,3 +197,10 @@ class ImageViewsClassifier(CandidateClassifier):
             )
         if edge_features(np.zeros((1, size), np.float32), shape).shape[1] != len(self.mean_):
             raise InputError(f"{type(self).__name__}: 'mean_' does not fit image_shape {shape}.")
+
+
+def _sharpness(scores, answer) -> float:
+    """Return the factor that makes scores, on average, as sure as an answer."""
+    wanted = answer.max(axis=1).mean()
+    sure = [softmax(scores * f, axis=1).max(axis=1).mean() for f in _FACTORS]
+    return float(_FACTORS[int(np.argmin(np.abs(np.array(sure) - wanted)))])
