@@ -18,6 +18,7 @@ from fewfold.graph.build import build_graph
 from fewfold.methods.diffusion.estimator import diffuse
 from fewfold.methods.views.description import graphs_of
 from fewfold.methods.views.estimator import ImageViewsClassifier
+from fewfold.transforms.rotated import rotated_images
 
 BUDGETS = {
     "fashion": (10, 100, 1000),
@@ -25,11 +26,16 @@ BUDGETS = {
     "coil20": (20, 40),
     "digits": (10, 50, 100),
     "series": (3, 30),
+    "usps-rotated": (10, 100, 300),
+    "fashion-rotated": (10, 100, 1000),
 }
 
 
 def read(name):
     """Return rows scaled to at most 1, codes, the image shape, and a mask of test rows."""
+    if name.endswith("-rotated"):
+        X, y, shape, test = read(name.removesuffix("-rotated"))
+        return rotated_images(X, shape, seed=1), y, shape, test
     if name == "fashion":
         path = Path(os.environ["FEWFOLD_MIRROR"]) / "fashion" / "fashion-sample-10000.npz"
         with np.load(path, allow_pickle=False) as file:

@@ -8,8 +8,9 @@ from sklearn.datasets import load_digits
 from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph
 from fewfold.methods.views import answers
-from fewfold.methods.views.description import describe, graphs_of, random_features
+from fewfold.methods.views.description import describe, graphs_of, is_turned, random_features
 from fewfold.methods.views.estimator import ImageViewsClassifier
+from fewfold.transforms.rotated import rotated_images
 
 X, DIGIT = load_digits(return_X_y=True)
 X, DIGIT = X[:700] / 16, DIGIT[:700]
@@ -150,3 +151,33 @@ def test_a_state_whose_parts_do_not_fit_is_refused():
         ImageViewsClassifier.from_arrays(arrays, notes | {"image_shape_": [8, 9]})
     with pytest.raises(InputError, match="does not fit image_shape"):
         ImageViewsClassifier.from_arrays(arrays, notes | {"image_shape_": [16, 4]})
+
+
+def test_leverage_is_the_weight_of_a_rows_own_label(shared):
+    """The fit without a row, done the long way, is what leverage makes of the fit of all."""
+    z = random_features(shared["points"], shared["frequencies"]).astype(float)
+    goal, n = np.eye(10)[DIGIT] - 0.1, len(z)
+    shift = n * 1e-5 * np.eye(z.shape[1])
+    scores = z @ np.linalg.solve(z.T @ z + shift, z.T @ goal)
+    own = shared["leverage"]
+    for row in (0, 5, 600):
+        kept = np.arange(n) != row
+        refitted = np.linalg.solve(z[kept].T @ z[kept] + shift, z[kept].T @ goal[kept])
+        without = (scores[row] - own[row] * goal[row]) / (1 - own[row])
+        np.testing.assert_allclose(without, z[row] @ refitted, atol=0.02)
+
+
+def test_images_at_any_angle_are_noticed_without_labels():
+    turned = rotated_images(X, (8, 8), seed=3)
+    assert not is_turned(X, (8, 8)) and is_turned(turned, (8, 8))
+    assert not is_turned(X, None) and not is_turned(X[:50], (8, 8))
+    y = few(10)
+    model = ImageViewsClassifier((8, 8), n_random=400).fit(turned, y)
+    assert model.turned_ and model.details_["turned_upright"]
+    plain = describe(turned, None, n_random=400)  # pixels as they are
+    assert error(model, y) < 0.6 * error(
+        ImageViewsClassifier(n_random=400).fit(turned, y, shared=plain), y
+    )
+    again = ImageViewsClassifier.from_arrays(*model.to_arrays())
+    np.testing.assert_array_equal(again.predict(turned[:50]), model.predict(turned[:50]))
+    assert np.mean(model.predict(rotated_images(X, (8, 8), seed=4)) == DIGIT) > 0.85

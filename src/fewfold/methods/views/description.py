@@ -8,6 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from fewfold.graph.build import build_graph
 from fewfold.graph.rerank import MIN_ROWS_TO_INDEX
+from fewfold.linalg.distances import squared_distances
 from fewfold.methods.cluster_kernel.estimator import median_squared
 from fewfold.methods.diffusion.estimator import MIN_SIDE_TO_DESKEW, image_graph_settings
 from fewfold.transforms.canonical import canonicalize
@@ -19,6 +20,7 @@ RIDGE = 1e-5
 _LEAST_RANDOM, _MOST_RANDOM = 1000, 8000
 _ROWS_PER_RANDOM = 5
 _BLOCK_ROWS = 4096
+_LEAST_JUDGED, _MOST_JUDGED, _CLEARLY = 100, 1000, 0.95
 _GRAPH_PARTS = ("data", "indices", "indptr")
 
 
@@ -43,6 +45,44 @@ def edge_features(X, image_shape) -> np.ndarray:
         return found
     upright = canonicalize(X, image_shape, ["deskew"])
     return np.hstack([found, orientation_histograms(upright, image_shape)])
+
+
+def is_turned(X, image_shape, *, seed: int = 0) -> bool:
+    """Return whether images seem to lie at any angle, judged without labels.
+
+    Rows of the same kind are near one another once what does not matter is taken out, and no
+    nearer where it did matter or did not vary. So images are turned upright if that brings the
+    fifth neighbor nearer, in units of the distance between any two rows, than both the images as
+    they are and without slant; by 5 % at least.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+    image_shape : sequence of int or None
+    seed : int
+        Of the sample of at most 1000 rows that is judged.
+    """
+    if image_shape is None or len(image_shape) == 1 or len(X) < _LEAST_JUDGED:
+        return False
+    rows = np.random.default_rng(seed).permutation(len(X))[:_MOST_JUDGED]
+    some = X[np.sort(rows)]
+    contrasts = [
+        _contrast(orientation_histograms(seen, image_shape))
+        for seen in (
+            some,
+            canonicalize(some, image_shape, ["deskew"]),
+            canonicalize(some, image_shape, ["rotate"]),
+        )
+    ]
+    return contrasts[2] < _CLEARLY * min(contrasts[:2])
+
+
+def _contrast(features):
+    """Return the median distance to the fifth neighbor over that between any two rows."""
+    squared = squared_distances(features, features)
+    typical = np.median(squared[np.triu_indices(len(squared), 1)])
+    fifth = np.median(np.partition(squared, 5, axis=1)[:, 5])  # the row itself is the nearest
+    return float(np.sqrt(max(fifth, 0) / max(typical, 1e-300)))
 
 
 def view_graphs(X, points, image_shape) -> list:
@@ -87,7 +127,8 @@ def describe(
     Returns
     -------
     dict of ndarray
-        ``mean``, ``axes`` (features to principal components), ``points`` (n, c),
+        ``turned`` (whether all images were turned upright first, see `is_turned`), ``mean``,
+        ``axes`` (features to principal components), ``points`` (n, c),
         ``frequencies`` (c, n_random / 2), ``factor`` (n_random, n_random): the lower Cholesky
         factor of the mean of z z' over the rows plus the ridge; ``leverage`` (n,): the weight of
         a row's own label in its fitted value; and the graphs, as ``graph_0_data`` and so on.
@@ -98,6 +139,9 @@ def describe(
     neighbors and twice ``n n_random^2`` multiplications.
     """
     X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    turned = is_turned(X, image_shape, seed=seed)
+    if turned:
+        X = canonicalize(X, image_shape, ["rotate"])
     features = edge_features(X, image_shape)
     mean = features.mean(axis=0, dtype=np.float64).astype(np.float32)
     axes = _principal_axes(features - mean)
@@ -108,6 +152,7 @@ def describe(
     gamma = 1 / median_squared(points.astype(np.float64), seed)
     draws = rng.normal(size=(points.shape[1], max(1, n_random // 2)))
     found = {
+        "turned": np.array(turned),
         "mean": mean,
         "axes": axes,
         "points": points,
@@ -179,4 +224,4 @@ def fit_manifold(features, graph, options: dict, *, seed: int):
     X = features.X if features.images is None else features.images
     settings = {name: options[name] for name in ("n_random", "ridge") if name in options}
     arrays = describe(X, features.image_shape, **settings, seed=seed)
-    return arrays, {"n_graphs": len(graphs_of(arrays))}
+    return arrays, {"n_graphs": len(graphs_of(arrays)), "turned": bool(arrays["turned"])}

@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from fewfold.exceptions import InputError
 from fewfold.methods.candidate import CandidateClassifier
-from fewfold.methods.parameters import count, list_of, positive
+from fewfold.methods.parameters import boolean, count, list_of, positive
 from fewfold.methods.state import Field, Setting
 from fewfold.methods.views import answers
 from fewfold.methods.views.description import (
@@ -21,23 +21,23 @@ from fewfold.methods.views.description import (
     random_blocks,
     random_features,
 )
+from fewfold.transforms.canonical import canonicalize
 
-# Of a factor that gives the classifier's scores the confidence of the answers it learned from.
+# Of scores: the one with which they tell best, as probabilities, the classes of rows left out.
 _FACTORS = np.geomspace(1, 64, 25)
-# Of the views in the answer; the rest is the classifier's.
-_VIEWS_SHARE = 1 / 3
 
 
 @dataclass(eq=False, repr=False)
 class ImageViewsClassifier(CandidateClassifier):
     """Label images from a few by several views of them.
 
+    Images that lie at any angle, judged without labels, are turned upright by their moments.
     Labels are diffused over the invariant graph and over a graph of orientation histograms, near
     and far; beside them stands a classifier of the labels alone. Their weights are those that
     explain held-out labels best (with one label per class: how few edges of a graph its answer
     cuts). Ridge regression on random Fourier features of the histograms then learns the answer
-    for all rows. What it says of each row without that row (exact leave-one-out) is mixed with
-    the answer; learned once more, the mixture labels new images without the graph.
+    for all rows. What it says of each image without that image (exact leave-one-out) is averaged
+    with the answer; learned once more, the average labels new images without the graph.
 
     Parameters
     ----------
@@ -80,6 +80,7 @@ class ImageViewsClassifier(CandidateClassifier):
         Field("coef_", "float", ("z", "p")),
         Setting("image_shape_", list_of(count()), optional=True),
         Setting("sharpness_", positive()),
+        Setting("turned_", boolean()),
     )
 
     image_shape: object = None
@@ -113,18 +114,18 @@ class ImageViewsClassifier(CandidateClassifier):
 
     def _learn(self, X, shared, rows, codes):
         self.image_shape_ = None if self.image_shape is None else [int(s) for s in self.image_shape]
+        self.turned_ = bool(shared["turned"])
         self.mean_, self.axes_ = shared["mean"], shared["axes"]
         self.frequencies_ = shared["frequencies"]
         joined = self._joined(shared, rows, codes)
         joined[rows] = np.eye(joined.shape[1])[codes]
-        own = np.asarray(shared["leverage"])[:, None]
-        goal, scores = self._fit_rows(shared, joined)
-        without_own = (scores - own * goal) / (1 - own)
-        learned = softmax(without_own * _sharpness(without_own, joined), axis=1)
-        answer = _VIEWS_SHARE * joined + (1 - _VIEWS_SHARE) * learned
-        answer[rows] = joined[rows]
-        _, scores = self._fit_rows(shared, answer)
-        self.sharpness_ = _sharpness(scores, answer)
+        answer = joined
+        learned = self._fit_rows(shared, joined)
+        # What is no image has no histograms: its features know no invariance, unlike its graph.
+        if self.image_shape_ is not None and len(self.image_shape_) > 1:
+            answer = (joined + learned) / 2
+            answer[rows] = joined[rows]
+            self._fit_rows(shared, answer)
         self._answer = answer
 
     def _joined(self, shared, rows, codes):
@@ -156,15 +157,21 @@ class ImageViewsClassifier(CandidateClassifier):
         return sum(w * softmax(s * e, axis=1) for w, s, e in zip(weights, scores, exponents))
 
     def _fit_rows(self, shared, answer):
-        """Fit the regression to the classes of all rows; return what it learned, and its scores."""
-        k = answer.shape[1]
-        goal = np.eye(k, dtype=np.float32)[answer.argmax(axis=1)] - np.float32(1 / k)
+        """Fit the regression to the classes of all rows; return what it says of each without it."""
+        classes, k = answer.argmax(axis=1), answer.shape[1]
+        goal = np.eye(k, dtype=np.float32)[classes] - np.float32(1 / k)
         right, start = 0.0, 0
         for z in self._blocks(shared):
             right = right + z.T @ goal[start : start + len(z)]
             start += len(z)
         self.coef_ = cho_solve((np.asarray(shared["factor"]), True), right / np.float32(start))
-        return goal, np.concatenate([z @ self.coef_ for z in self._blocks(shared)])
+        scores = np.concatenate([z @ self.coef_ for z in self._blocks(shared)])
+        own = np.asarray(shared["leverage"])[:, None]
+        scores = (scores - own * goal) / (1 - own)
+        here = np.arange(len(classes)), classes
+        losses = [-np.log(softmax(scores * f, axis=1)[here] + 1e-9).mean() for f in _FACTORS]
+        self.sharpness_ = float(_FACTORS[int(np.argmin(losses))])
+        return softmax(scores * self.sharpness_, axis=1)
 
     def _blocks(self, shared):
         return random_blocks(np.asarray(shared["points"]), self.frequencies_)
@@ -172,6 +179,8 @@ class ImageViewsClassifier(CandidateClassifier):
     def _proba(self, X, shared, rows):
         if shared is not None:
             return self._answer[rows]
+        if self.turned_:
+            X = canonicalize(X, self.image_shape_, ["rotate"])
         points = (edge_features(X, self.image_shape_) - self.mean_) @ self.axes_
         scores = random_features(points, self.frequencies_) @ self.coef_
         return softmax(scores.astype(np.float64) * self.sharpness_, axis=1)
@@ -185,7 +194,8 @@ class ImageViewsClassifier(CandidateClassifier):
             f"{names[place % len(names)]}": round(float(weight), 4)
             for place, weight in enumerate(self.weights_[:-1])
         }
-        return found | {"labels": round(float(self.weights_[-1]), 4)}
+        turned = {"turned_upright": True} if self.turned_ else {}
+        return found | {"labels": round(float(self.weights_[-1]), 4)} | turned
 
     def _check(self):
         shape = self.image_shape_
@@ -197,10 +207,3 @@ class ImageViewsClassifier(CandidateClassifier):
             )
         if edge_features(np.zeros((1, size), np.float32), shape).shape[1] != len(self.mean_):
             raise InputError(f"{type(self).__name__}: 'mean_' does not fit image_shape {shape}.")
-
-
-def _sharpness(scores, answer) -> float:
-    """Return the factor that makes scores, on average, as sure as an answer."""
-    wanted = answer.max(axis=1).mean()
-    sure = [softmax(scores * f, axis=1).max(axis=1).mean() for f in _FACTORS]
-    return float(_FACTORS[int(np.argmin(np.abs(np.array(sure) - wanted)))])
