@@ -145,6 +145,22 @@ def eigen(n: int, folder: str) -> None:
     print(f"  largest residual {basis['residuals'].max():.1e}")
 
 
+def atlas(n: int, folder: str) -> None:
+    """Fit an atlas (beyond 100 000 rows to a sample) and encode all rows in blocks."""
+    from fewfold.methods.atlas.encoding import _level_blocks
+    from fewfold.methods.atlas.fitting import fit_atlas
+
+    X = np.load(f"{folder}/X.npy")
+    fit_atlas(X[:25_000].copy())  # compiles
+    start = time.process_time()
+    found = fit_atlas(X)
+    measured("atlas, fitted", n, start)
+    start = time.process_time()
+    errors = [code["errors"][:, 0].mean() for _, code in _level_blocks(X, found, 10, None, 8192)]
+    measured("atlas, encoded", n, start)
+    print(f"  {len(found['means'])} charts, mean squared error {np.mean(errors):.3f}")
+
+
 def isotropic(n: int, folder: str) -> None:
     """Search neighbors of normal columns, which fill all their dimensions evenly."""
     from fewfold.graph.neighbors import nearest_neighbors
@@ -282,7 +298,7 @@ def table() -> None:
 
 
 TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
-         "_label": label, "_isotropic": isotropic}  # fmt: skip
+         "_label": label, "_isotropic": isotropic, "_atlas": atlas}  # fmt: skip
 MADE_BY_THEMSELVES = ("label", "isotropic")
 
 

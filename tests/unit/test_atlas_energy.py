@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.methods.atlas import fitting
 from fewfold.methods.atlas.charts import fit_charts, reconstruction_errors
 from fewfold.methods.atlas.energy import Neighborhoods, energy_around, memberships, total_energy
 from fewfold.methods.atlas.expansion import expansion_move, removal_move
@@ -125,3 +126,24 @@ def test_final_energy_is_near_the_exhaustive_optimum(seed, mdl):
     assert np.all(np.diff(energy) < 0)
     assert energy[-1] == pytest.approx(total_energy(y, hoods, errors, mdl))
     assert energy[-1] <= 1.02 * exhaustive_optimum(hoods, errors, mdl) + 1e-12
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_charts_of_a_sample_hold_all_rows(monkeypatch, given):
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 1200)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    neighbors = nearest_neighbors(X, 6) if given else None
+    whole = fitting.fit_atlas(X, {"n_dims": 1}, neighbors=neighbors)
+    monkeypatch.setattr(fitting, "MOST_ROWS", 400)
+    atlas = fitting.fit_atlas(X, {"n_dims": 1}, neighbors=neighbors)
+    m = len(atlas["means"])
+    assert m < 1.5 * len(whole["means"])
+    for prefix in ("", "finer_"):
+        assert atlas[f"{prefix}interior"].shape == (1200,)
+        assert set(atlas[f"{prefix}member_rows"]) == set(range(1200))
+    # Rows that are no part of the sample are near their chart too.
+    own = atlas["means"][atlas["interior"]], atlas["directions"][atlas["interior"], 0]
+    gaps = X - own[0]
+    beside = gaps - (gaps * own[1]).sum(axis=1, keepdims=True) * own[1]
+    assert np.abs(beside).max() < 0.25
+    assert (np.diff(atlas["energy"]) <= 1e-9).all()

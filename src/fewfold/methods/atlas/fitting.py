@@ -9,7 +9,13 @@ import numpy as np
 from fewfold.exceptions import ConvergenceError, InputError
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 from fewfold.methods.atlas.arrays import FINER
-from fewfold.methods.atlas.charts import cheapest, fit_charts, reconstruction_errors
+from fewfold.methods.atlas.charts import (
+    Charts,
+    cheapest,
+    error_blocks,
+    fit_charts,
+    reconstruction_errors,
+)
 from fewfold.methods.atlas.energy import Neighborhoods, memberships, total_energy
 from fewfold.methods.atlas.expansion import expansion_move, removal_move
 from fewfold.methods.atlas.proposals import default_mdl, default_neighbors, propose_charts
@@ -20,6 +26,8 @@ from fewfold.methods.atlas.space import reduce_space, to_reduced
 KINDS = ("start", "expansion", "removal", "refit")
 # Below this many rows everything is computed in float64: it costs little there.
 _SMALL = 5000
+# Charts are fitted to at most so many rows: the errors of all rows on all proposals grow as n^1.5.
+MOST_ROWS = 100_000
 
 
 def fit_atlas(
@@ -53,6 +61,10 @@ def fit_atlas(
         index in `KINDS`; ``mdl``, ``potts``, ``n_neighbors``: scalars used. The same names with
         ``finer_`` before them describe the finer atlas, if asked for.
 
+    Notes
+    -----
+    Of more than 100 000 rows, charts are fitted to a sample of as many; all rows are assigned.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -69,6 +81,8 @@ def fit_atlas(
     n = X.shape[0]
     if n < 2:
         raise InputError(f"An atlas needs 2 samples or more, found n_samples = {n}. Give more.")
+    if n > MOST_ROWS:
+        return _fit_on_sample(X, settings, neighbors, rng, progress)
     origin, basis = reduce_space(X, settings.max_features)
     Z = to_reduced(X, origin, basis, np.float64 if n <= _SMALL else np.float32)
     report("proposals", 0, 1)
@@ -94,6 +108,37 @@ def fit_atlas(
         }
         atlas |= {prefix + name: value for name, value in arrays.items()}
     return atlas
+
+
+def _fit_on_sample(X, settings, neighbors, rng, progress):
+    """Fit the charts to some rows; the interiors of the others are those of their cheapest charts.
+
+    The energy curve is that of the sample.
+    """
+    n = X.shape[0]
+    sample = np.sort(rng.permutation(n)[:MOST_ROWS])
+    atlas = fit_atlas(X[sample], settings, random_state=rng, progress=progress)
+    given = None if neighbors is None else _nearest_first(neighbors)
+    k = int(atlas["n_neighbors"])
+    k = k if given is None else min(k, given.shape[1])
+    if given is None:
+        given = nearest_neighbors(to_reduced(X, atlas["origin"], atlas["basis"], np.float32), k)
+        given = given.indices
+    hoods = Neighborhoods.from_neighbors(_neighbor_rows(range(n), k, given))
+    for prefix in ("", *([FINER] if settings.finer is not None else [])):
+        charts = Charts(*(atlas[prefix + name] for name in ("means", "directions", "dims")))
+        interior = np.empty(n, np.int32)
+        for start in range(0, n, MOST_ROWS):
+            part = slice(start, start + MOST_ROWS)
+            Z = to_reduced(X[part], atlas["origin"], atlas["basis"], charts.means.dtype)
+            for rows, errors in error_blocks(Z, charts):
+                interior[part][rows] = errors.argmin(axis=1)
+        interior[sample] = atlas[prefix + "interior"]
+        rows, members = memberships(interior, hoods)
+        atlas[prefix + "interior"] = interior
+        atlas[prefix + "member_rows"] = rows.astype(np.int64)
+        atlas[prefix + "member_charts"] = members.astype(np.int32)
+    return atlas | {"n_neighbors": np.int64(k)}
 
 
 def _prefixed(report, words):

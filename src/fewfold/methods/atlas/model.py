@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewfold.methods.atlas.encoding import encode
 from fewfold.methods.atlas.features import atlas_features
-from fewfold.methods.atlas.fitting import fit_atlas
+from fewfold.methods.atlas.fitting import MOST_ROWS, fit_atlas
 from fewfold.methods.atlas.kernels import kernel_scales
 from fewfold.methods.atlas.settings import AtlasSettings
 
@@ -101,7 +101,7 @@ class Atlas(TransformerMixin, BaseEstimator, AtlasSettings):
         self.interior_ = self.atlas_["interior"]
         self.energy_ = self.atlas_["energy"]
         self.n_charts_ = len(self.atlas_["means"])
-        code = encode(X, self.atlas_, self.q)
+        code = encode(X[:: -(-X.shape[0] // MOST_ROWS)], self.atlas_, self.q)
         self.gamma_, self.sigma_ = kernel_scales(code, self.n_charts_)
         self._n_features_out = self.n_charts_ * (1 + self.atlas_["directions"].shape[1])
         return self
