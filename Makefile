@@ -87,6 +87,7 @@ $(SITE): $(READY) dependencies/docs.lock
 site: $(SITE)  ## build the documentation into results/site; any warning is an error
 	@$(BIN)/python docs/reading_grade.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@! grep -rlE --include="*.html" "<script[^>]*src=.https?:" results/site  # a page that fetches a script is listed: it must work offline
 
 docs: site  ## build the documentation and serve it at http://localhost:8000
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
