@@ -46,6 +46,12 @@ def test_the_conclusion_names_who_is_never_significantly_worse():
     assert conclusion(gather(ReportContent())) == ""
 
 
+def test_a_method_that_was_not_run_everywhere_is_named_too():
+    given = two_sets()
+    given.comparisons.loc[given.comparisons["method_b"] == "c", "p_adjusted"] = 0.9
+    assert "So in all comparisons in which they were run: c (2)." in conclusion(gather(given))
+
+
 def test_an_oracle_has_no_rank_and_is_last():
     methods = {"a": {"learner": "multimanifold", "mode": "clairvoyant"}}
     found = gather(two_sets(config={"methods": methods}))

@@ -149,8 +149,8 @@ def _columns(overview: Overview) -> str:
     # A method that was not run everywhere cannot have the most.
     always = [m for m, (count, runs) in wins.items() if count == runs and m not in top]
     if always:
-        runs = findings.joined([wins[m][1] for m in always])
-        text += f" {findings.joined(always)}: in all {runs} in which it was run."
+        names = findings.joined([f"{m} ({wins[m][1]})" for m in always])
+        text += f" So in all comparisons in which they were run: {names}."
     last = list({leader.dataset: leader for leader in overview.columns}.values())
     if len(last) <= 4:
         parts = [

@@ -98,7 +98,10 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = findings.number
+    # A number and its % stay on one line.
+    environment.filters["number"] = lambda *given: findings.number(*given).replace(
+        " ", "\N{NO-BREAK SPACE}"
+    )
     environment.filters["joined"] = findings.joined
     environment.globals["color"] = lambda i: _svg.CLASSES[i % len(_svg.CLASSES)]
     environment.globals["shape"] = lambda i: i // len(_svg.CLASSES) % 4
