@@ -424,12 +424,16 @@ class Plan:
             if not self.stores_kernel(name, kernel)
         }
 
+    def is_approximate(self, name: str, graph: str) -> bool:
+        """Whether neighbors are searched in lists of rows, by the job that weighs the graph."""
+        entry, is_sparse = self.config["graphs"][graph], self.describe(name).sparse
+        is_plain = entry.get("metric", "euclidean") in PLAIN_METRICS
+        is_plain = is_plain and not entry.get("canonicalize") and not is_sparse
+        return is_plain and is_approximate(entry.get("method", "auto"), self.n_rows(name))
+
     def graph_tiles(self, name: str, graph: str) -> int:
         """Return the number of jobs that a graph's neighbor search is cut into."""
         entry, n = self.config["graphs"][graph], self.n_rows(name)
-        method, is_sparse = entry.get("method", "auto"), self.describe(name).sparse
-        is_plain = entry.get("metric", "euclidean") in PLAIN_METRICS
-        is_plain = is_plain and not entry.get("canonicalize")
-        if is_plain and not is_sparse and is_approximate(method, n):
+        if self.is_approximate(name, graph):
             return 1  # seconds for a million rows, of which sorting them into lists is a large part
         return -(-n // entry.get("tile_rows", 20000))

@@ -21,7 +21,7 @@ LEAST_MB, LEAST_MIN = 500, 3
 # For want of a measurement, a metric is taken to cost what its nearest relative does.
 LIKE = {
     "cosine": "euclidean", "precomputed": "euclidean", "tangent": "deformation",
-    "orbit": "deformation",
+    "orbit": "deformation", "approximate": "euclidean",
 }  # fmt: skip
 # A job that fits several methods is taken to cost what the most expensive one does.
 STAGE_LIKE = dict.fromkeys(

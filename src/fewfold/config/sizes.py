@@ -21,10 +21,15 @@ def columns_of(plan, name) -> int:
 
 
 def kind_of(plan, wildcards) -> str:
-    """Return a job's metric of the graph, type of the manifold or kernel, or learner, or ""."""
+    """Return a job's metric of the graph, type of the manifold or kernel, or learner, or "".
+
+    A graph whose search is approximate is of the kind "approximate".
+    """
     if hasattr(wildcards, "method"):
         first = plan.batch(wildcards.dataset, wildcards.method)[0]
         return plan.config["methods"][first]["learner"]
+    if hasattr(wildcards, "graph") and plan.is_approximate(wildcards.dataset, wildcards.graph):
+        return "approximate"
     for wildcard, section, key in (
         ("graph", "graphs", "metric"),
         ("manifold", "manifolds", "type"),
