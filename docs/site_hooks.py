@@ -21,6 +21,15 @@ OUTSIDE = {  # file of the repository -> page of the site
     "CITATION.cff": "CITATION.cff",
 }
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+CHART = re.compile(r"^```mermaid\nflowchart LR\n(.*?)^```$", re.M | re.S)
+CHART_PLACE = re.compile(r'<div class="flowchart">(.*?)</div>', re.S)
+CHART_STYLE = """<style>
+svg.rules { font-size: 13px; max-width: 100%; height: auto }
+svg .rule rect { fill: #eef4f9; stroke: #0072b2 }
+svg .rule text { fill: #1b2530 }
+svg .edge { fill: none; stroke: #8795a1; stroke-width: 1.3 }
+svg .arrow { fill: #8795a1 }
+</style>"""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
 
 
@@ -47,12 +56,13 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, config, files):
     """Point links that leave docs/ to the pages made of those files."""
     uri = page.file.src_uri
+    markdown = CHART.sub(r'<div class="flowchart">\1</div>', markdown)
     return markdown if uri in OUTSIDE.values() else relink(markdown, f"docs/{uri}", uri)
 
 
 def on_page_content(content, page, config, files):
-    """Draw formulas."""
-    return FORMULA.sub(formula, content)
+    """Draw formulas and flowcharts."""
+    return CHART_PLACE.sub(flowchart, FORMULA.sub(formula, content))
 
 
 def relink(text, source, page):
@@ -89,6 +99,17 @@ def api():
 
     blocks = [f"::: {module}.{name}\n" for name, module in sorted(_PUBLIC.items())]
     return "# Python API\n\nThese names can be imported from `fewfold`.\n\n" + "\n".join(blocks)
+
+
+def flowchart(match):
+    """Draw a flowchart of rules, as the report does; GitHub draws the block itself."""
+    from fewfold.report.rulegraph import draw
+
+    edges = []
+    for line in html.unescape(match[1]).splitlines():
+        groups = [[name.strip() for name in part.split("&")] for part in line.split("-->")]
+        edges += [(a, b) for one, two in zip(groups, groups[1:]) for a in one for b in two]
+    return CHART_STYLE + draw(edges, "Rules of the workflow, and how they depend on each other")
 
 
 def formula(match):
