@@ -205,34 +205,41 @@ def _store(rows, path):
 
 
 def table(arguments):
-    """Print coverage and costs of the stored runs."""
+    """Print coverage of all stored runs, and costs of those over all rows of a set."""
     runs = pd.read_csv(arguments.store)
-    shares = {name: 100 * runs[name].mean() for name in ("broken", "missed", "missed_group")}
-    print(
-        f"{len(runs)} runs: broken promises {shares['broken']:.2f} %; looking after every answer, "
-        f"an interval of all rows missed in {shares['missed']:.2f} %, one of a class or band in "
-        f"{shares['missed_group']:.2f} % of the runs"
-    )
-    print(
-        "| set | wrong answers | promise | runs | kept | rest to a person | not ended | broken "
-        "| answers | rows to a person | error at the end | against the truth |"
-    )
-    print("| --- " * 12 + "|")
-    for (name, rate), part in runs.groupby(["set", "rate"], sort=False):
+    print("| set | wrong answers | runs | with a claim | broken | against the truth | interval "
+          "missed | class or band missed |")  # fmt: skip
+    print("| --- " * 8 + "|")
+    parts = [*runs.groupby(["set", "rate"], sort=False), *runs.groupby("rate"), ("", runs)]
+    for key, part in parts:
+        name, rate = key if isinstance(key, tuple) else ("all", key)
+        names = ("broken", "broken_truth", "missed", "missed_group")
+        cells = " | ".join(f"{part[n].sum()} ({100 * part[n].mean():.1f} %)" for n in names)
+        claims = part["outcome"].isin(["kept", "person"]).sum()
+        rate = "all" if rate == "" else f"{100 * rate:g} %"
+        print(f"| {name} | {rate} | {len(part)} | {claims} | {cells} |")
+    print()
+    print("| set | promise | wrong answers | runs | kept | rest to a person | not ended | answers "
+          "| rows to a person | error at the end | against the truth |")  # fmt: skip
+    print("| --- " * 11 + "|")
+    for (name, share, rate), part in whole_sets(runs).groupby(["set", "share", "rate"], sort=False):
         kinds = part["outcome"].value_counts()
-        said = [f"{100 * kinds.get(k, 0) / len(part):.0f} %" for k in ("kept", "person")]
-        other = len(part) - kinds.get("kept", 0) - kinds.get("person", 0)
+        counts = [int(kinds.get(k, 0)) for k in ("kept", "person")]
         ended = part[part["outcome"].isin(["kept", "person"])]
-        print(f"| {name} | {100 * rate:g} % | {100 * part['share'].iloc[0]:g} % | {len(part)} | "
-              f"{said[0]} | {said[1]} | {100 * other / len(part):.0f} % | {part['broken'].sum()} | "
-              f"{_last_columns(ended)}")  # fmt: skip
+        print(f"| {name} | {100 * share:g} % | {100 * rate:g} % | {len(part)} | {counts[0]} | "
+              f"{counts[1]} | {len(part) - sum(counts)} | {_last_columns(ended)}")  # fmt: skip
+
+
+def whole_sets(runs):
+    """Return the runs over as many rows of their set as any."""
+    return runs[runs["rows"] == runs.groupby("set")["rows"].transform("max")]
 
 
 def _last_columns(ended):
     """Medians and means over the runs that ended with a promise."""
     if ended.empty:
         return "- | - | - | - |"
-    errors = " | ".join(f"{100 * ended[name].mean():.2f} %" for name in ("error", "to_truth"))
+    errors = " | ".join(f"{100 * ended[name].mean():.1f} %" for name in ("error", "to_truth"))
     return f"{ended['answers'].median():.0f} | {ended['doubtful'].median():.0f} | {errors} |"
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.stats import beta
-from session import RESULTS, SETS, SHARES, Prepared
+from session import RESULTS, SETS, SHARES, Prepared, share_bases, whole_sets
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -151,7 +151,7 @@ def _prepared(name):
 
 def _promised_by_sessions():
     """Return medians of answers, rows left to a person included, by set and share."""
-    runs = pd.read_csv(RESULTS).query("rate == 0")
+    runs = whole_sets(pd.read_csv(RESULTS)).query("rate == 0")
     total = (runs["answers"] + runs["doubtful"]).where(runs["outcome"].isin(["kept", "person"]))
     return total.fillna(np.inf).groupby([runs["set"], runs["share"].round(4)]).median()
 
@@ -175,6 +175,7 @@ def table(_):
 
 def cold(arguments):
     """Print errors from the rows to label first, beside as many random ones."""
+    share_bases()
     print("| set | rows | typical rows: error | classes met | random rows: error | classes met |")
     print("| --- " * 6 + "|")
     for name in arguments.sets.split(","):

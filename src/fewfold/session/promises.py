@@ -15,6 +15,7 @@ MOST_FREEZES = 4  # each leaves the next a smaller part of the probability to be
 LEARN_AGAIN = 20  # answers before labels are fixed again
 STEP_EVERY = 5  # answers after which it is decided again what to ask
 FIRST_LOOK, LOOK_EVERY, PATIENCE = 30, 10, 30  # answers
+MORE_PATIENCE = 0.25  # of what the promise would cost, if that is more
 PARTS = (1.0, 0.99, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.35, 0.2)
 
 
@@ -162,5 +163,6 @@ def should_freeze(session) -> bool:
     cost = cost_of_promise(session.n_known, confidence[is_open], session.share, alpha)
     session.costs.append((n, cost + n))
     best = min(session.costs, key=lambda look: look[1])
-    # The expected error is itself an estimate: a few looks in a row must bring nothing.
-    return n - best[0] >= PATIENCE
+    # The expected error is itself an estimate: a few looks in a row must bring nothing. Where many
+    # rows would be left to a person, more labels cost little beside them.
+    return n - best[0] >= max(PATIENCE, MORE_PATIENCE * cost)
