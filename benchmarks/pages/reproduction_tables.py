@@ -91,6 +91,10 @@ def missed_list(rows: pd.DataFrame) -> str:
         for reason, part in chosen.groupby("reason", sort=False):
             cells = "; ".join(_name(row) for row in part.to_dict("records"))
             lines.append(f"- {title}: {cells}. *{reason}*")
+    waiting = rows[(rows["status"] == "not run") & (rows["reason"] == "")]
+    if len(waiting):
+        command = f"`fewfold reproduce {waiting['paper'].iloc[0]}`"
+        lines.append(f"- Not run yet: {len(waiting)} cells of the config; {command} runs them.")
     return "\n".join(lines)
 
 
