@@ -40,22 +40,6 @@ class LabelSet:
     classes: np.ndarray
     n_samples: int
 
-    @classmethod
-    def from_codes(cls, codes, classes=None) -> LabelSet:
-        """Return the labels of an array of class codes with -1 for unlabeled rows.
-
-        Parameters
-        ----------
-        codes : int array of shape (n_samples,)
-        classes : array of shape (n_classes,), optional
-            Names of the codes; by default the codes 0 to the largest.
-        """
-        codes = np.asarray(codes)
-        rows = np.flatnonzero(known_mask(codes))
-        if classes is None:
-            classes = np.arange(codes.max(initial=-1) + 1)
-        return cls(rows, codes[rows].astype(np.int64), np.asarray(classes), len(codes))
-
     @property
     def n_classes(self) -> int:
         """Number of classes."""

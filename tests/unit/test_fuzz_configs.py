@@ -91,12 +91,11 @@ def plan_everything(config):
     validate(config, SCHEMA)
     plan = Plan(config)
     for dataset, method in plan.pairs:
-        plan.chain(method)
         assert plan.trial_batches(dataset)
-        for graph in plan.graphs_of(method):
+        for graph in plan.used("graphs", method):
             assert plan.graph_tiles(dataset, graph) >= 1
-        if plan.chain(method).kernel:
-            assert plan.kernel_tiles(dataset, plan.chain(method).kernel) >= 1
+        for kernel in plan.used("kernels", method):
+            assert plan.kernel_tiles(dataset, kernel) >= 1
     found = estimate(plan)
     for stage in found.stages:
         assert stage.jobs >= 1 and min(stage.cpu_s, stage.memory_mb) > 0

@@ -15,7 +15,6 @@ from fewfold import (
 )
 from fewfold.exceptions import InputError, LabelWarning
 from fewfold.labels import (
-    LabelSet,
     class_columns,
     known_mask,
     labeled_mask,
@@ -273,9 +272,6 @@ def test_label_set():
     assert labels.one_hot.tolist() == [[0, 1], [1, 0], [0, 1]]
     assert labels.names.tolist() == ["b", "a", "b"]
     assert labels.complete(["a"] * 4).tolist() == ["b", "a", "a", "b"]
-    codes = LabelSet.from_codes([1, -1, 0, 1], ["a", "b"])
-    assert np.array_equal(codes.rows, labels.rows) and np.array_equal(codes.codes, labels.codes)
-    assert LabelSet.from_codes([2, -1]).classes.tolist() == [0, 1, 2]
 
 
 def test_class_columns_and_known_rows():

@@ -113,7 +113,7 @@ def _config():
 def test_a_config_may_name_the_graph():
     config = _config()
     validate(config, read_schema(ROOT))
-    assert Plan(config).graphs_of("mbed_graph") == ["invariant"]
+    assert Plan(config).used("graphs", "mbed_graph") == ["invariant"]
     config["methods"]["mbed_graph"]["graph"] = "invarant"
     with pytest.raises(ConfigError, match="Did you mean 'invariant'"):
         Plan(config)

@@ -114,10 +114,9 @@ def test_overrides_and_chains():
     assert made.dataset("tiny")["draw"] == "stratified"
     assert made.largest_budget("tiny") == 60
     assert made.trial_batches("tiny") == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
-    chain = made.chain("eigenbasis")
-    assert (chain.manifold, chain.graph, chain.kernel) == ("basis", None, None)
-    assert made.graphs_of("eigenbasis") == ["euclidean"] and made.graphs_of("knn") == []
-    assert made.manifolds_of("eigenbasis") == ["basis"]
+    assert made.read_graph("eigenbasis") == "euclidean" and made.used("kernels", "knn") == []
+    assert made.used("graphs", "eigenbasis") == ["euclidean"] and made.used("graphs", "knn") == []
+    assert made.used("manifolds", "eigenbasis") == ["basis"]
 
 
 def test_sizes_and_tiles():

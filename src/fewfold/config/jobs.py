@@ -406,15 +406,15 @@ class Jobs:
 
     def _report_files(self, name):
         methods, at = self.plan.methods_for(name), partial(layout.path, dataset=name)
-        graphs = sorted({g for m in methods for g in self.plan.graphs_of(m)})
-        manifolds = sorted({g for m in methods for g in self.plan.manifolds_of(m)})
         return {
             "features": at("prepare_features"),
             "labels": at("prepare_labels"),
             "splits": at("draw_splits"),
             "map": at("draw_map"),
-            "graphs": {g: at("build_graph", graph=g) for g in graphs},
-            "manifolds": {m: at("fit_manifold", manifold=m) for m in manifolds},
+            "graphs": {g: at("build_graph", graph=g) for g in self.plan.used("graphs", *methods)},
+            "manifolds": {
+                m: at("fit_manifold", manifold=m) for m in self.plan.used("manifolds", *methods)
+            },
             "predictions": {m: self.trained(name, m)[0] for m in methods},
         }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 
@@ -21,17 +20,6 @@ KERNEL_GB = 4.0
 
 # What a dataset may say otherwise than ``run`` says.
 _OVERRIDES = ("labels", "trials", "draw", "evaluate", "protocol")
-
-
-@dataclass(frozen=True)
-class Chain:
-    """The stages behind one method: which graph, manifold and kernel files it reads."""
-
-    method: str
-    learner: str
-    graph: str | None
-    manifold: str | None
-    kernel: str | None
 
 
 def with_implied_manifolds(config: dict) -> dict:
@@ -139,17 +127,6 @@ class Plan:
                 )
             self._check_chain(other, target, here, (*above, (section, name)))
 
-    def chain(self, method: str) -> Chain:
-        """Return the files a method's training reads."""
-        entry = self.config["methods"][method]
-        return Chain(
-            method,
-            entry["learner"],
-            entry.get("graph"),
-            entry.get("manifold"),
-            entry.get("kernel"),
-        )
-
     # --- datasets ------------------------------------------------------------------------
 
     def dataset(self, name: str) -> dict:
@@ -230,7 +207,7 @@ class Plan:
 
     def _check_features(self, name, method):
         """Graphs and transforms that look at images need a dataset whose rows are images."""
-        for graph in self.graphs_of(method):
+        for graph in self.used("graphs", method):
             settings = self.config["graphs"][graph]
             uses_images = settings.get("canonicalize") or settings.get("metric") in (
                 "deformation",
@@ -293,7 +270,7 @@ class Plan:
         for method in self.methods_for(name):
             entry = self.config["methods"][method]
             record = methods()[entry["learner"]]
-            if not record.light or self.graphs_of(method) or self.manifolds_of(method):
+            if not record.light or self.used("graphs", method) or self.used("manifolds", method):
                 continue
             # A job reads one kernel: a method of another one is trained alone.
             uses = {entry.get("kernel")} if record.needs.kernel != "no" else set()
@@ -310,27 +287,17 @@ class Plan:
             raise ConfigError("config: nothing to run: every method is skipped on every dataset.")
         return found
 
-    def graphs_of(self, method: str) -> list[str]:
-        """Return every graph in a method's chain."""
-        return sorted({name for section, name in self._collect("methods", method)
-                       if section == "graphs"})  # fmt: skip
-
-    def manifolds_of(self, method: str) -> list[str]:
-        """Return every manifold in a method's chain."""
-        return sorted({name for section, name in self._collect("methods", method)
-                       if section == "manifolds"})  # fmt: skip
-
-    def kernels_of(self, method: str) -> list[str]:
-        """Return every kernel in a method's chain."""
-        return sorted({name for section, name in self._collect("methods", method)
-                       if section == "kernels"})  # fmt: skip
+    def used(self, section: str, *names: str) -> list[str]:
+        """Return every graph, manifold or kernel in the chains of methods, sorted."""
+        found = (pair for name in names for pair in self._collect("methods", name))
+        return sorted({entry for other, entry in found if other == section})
 
     def read_graph(self, method: str) -> str | None:
         """Return the graph that a method's training itself reads: its own, or its manifold's."""
-        chain = self.chain(method)
-        if chain.graph or not chain.manifold:
-            return chain.graph
-        return self.config["manifolds"][chain.manifold].get("graph")
+        entry = self.config["methods"][method]
+        if entry.get("graph") or not entry.get("manifold"):
+            return entry.get("graph")
+        return self.config["manifolds"][entry["manifold"]].get("graph")
 
     def transform_of(self, name: str, method: str):
         """Return the transform whose copies a method learns from, or None."""
@@ -417,10 +384,9 @@ class Plan:
 
     def large_kernels(self, name: str) -> dict[str, float]:
         """Return the kernels of a dataset that are too large to be stored, with their GB."""
-        used = {kernel for method in self.methods_for(name) for kernel in self.kernels_of(method)}
         return {
             kernel: self.kernel_gb(name, kernel)
-            for kernel in sorted(used)
+            for kernel in self.used("kernels", *self.methods_for(name))
             if not self.stores_kernel(name, kernel)
         }
 

@@ -148,26 +148,3 @@ class Description:
     n_splits: int = 0
     sparse: bool = False
     image_shape: tuple[int, ...] | None = None
-
-
-def encode_classes(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Turn complete label values into codes and class names, in sorted order.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        One label per row, none missing.
-
-    Returns
-    -------
-    codes : int64 ndarray of shape (n_samples,)
-    classes : list of str
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> encode_classes(np.array(["b", "a", "b"]))
-    (array([1, 0, 1]), ['a', 'b'])
-    """
-    unique, codes = np.unique(values, return_inverse=True)
-    return codes.astype(np.int64).ravel(), [str(v) for v in unique.tolist()]
