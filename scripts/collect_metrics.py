@@ -1,20 +1,18 @@
 """Stage collect_metrics: all methods' rows as one table, its summary and the comparisons."""
 
-import pandas as pd
+from operator import itemgetter
 
-from fewfold.pipeline.artifacts import atomic_path
-from fewfold.pipeline.result_tables import read_table
+from fewfold.pipeline.result_tables import read_rows, write_table
 from fewfold.pipeline.stages import stage_log
 from fewfold.pipeline.statistics import compare, summarize
 
 
 def main(parts, metrics, summary, comparisons):
-    table = pd.concat([read_table(p, "metrics") for p in parts], ignore_index=True)
-    table = table.sort_values(["dataset", "method", "n_labeled", "trial"], kind="stable")
-    tables = {metrics: table, summary: summarize(table), comparisons: compare(table)}
-    for path, frame in tables.items():
-        with atomic_path(path) as part:
-            frame.to_csv(part, index=False)
+    rows = [row for part in parts for row in read_rows(part, "metrics")]
+    rows.sort(key=itemgetter("dataset", "method", "n_labeled", "trial"))
+    write_table(metrics, "metrics", rows)
+    write_table(summary, "summary", summarize(rows))
+    write_table(comparisons, "comparisons", compare(rows))
 
 
 if "snakemake" in globals():

@@ -6,8 +6,9 @@ import numpy as np
 
 from fewfold.methods.registry import methods as records
 from fewfold.pipeline.artifacts import writing
-from fewfold.pipeline.cells import METHOD_PREFIX, confidence, metric_row, run_cells, write_metrics
+from fewfold.pipeline.cells import METHOD_PREFIX, confidence, metric_row, run_cells
 from fewfold.pipeline.chain_files import load_inputs
+from fewfold.pipeline.result_tables import write_table
 from fewfold.pipeline.stage_files import read_splits
 from fewfold.pipeline.stages import Progress, import_scikit_learn, stage_log
 from fewfold.pipeline.training import fit_draw, pictures
@@ -60,7 +61,7 @@ def main(files, predictions, metrics, *, dataset, methods, first, last, figures=
                     labeled = splits.order[trial, :budget]
                     add_figures(out, pictures(record, outcome, inputs, labeled, truth.y))
         out.note("cells", notes)
-    write_metrics(metrics, rows)
+    write_table(metrics, "metrics", rows)
 
 
 if "snakemake" in globals():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import ConvergenceError
-from fewfold.pipeline.cells import METRIC_COLUMNS, confidence, failed_outcome, run_cells, score
+from fewfold.pipeline.cells import confidence, failed_outcome, run_cells, score
 from fewfold.pipeline.protocol import derive_seed
+from fewfold.pipeline.result_tables import COLUMNS
 from fewfold.pipeline.stage_files import Splits
 from fewfold.pipeline.training import Inputs, Outcome
 
@@ -108,7 +109,7 @@ def test_confidence():
 
 
 def test_the_agreed_columns():
-    assert METRIC_COLUMNS == [
+    assert list(COLUMNS["metrics"]) == [
         "dataset", "method", "n_labeled", "trial", "seed", "protocol", "metric", "value", "fit_s",
         "predict_s", "status",
     ]  # fmt: skip

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fewfold.exceptions import ArtifactError
-from fewfold.pipeline.result_tables import COLUMNS, read_table
+from fewfold.pipeline.result_tables import COLUMNS, read_table, write_table
 from fewfold.pipeline.statistics import compare, summarize
 
 
@@ -18,11 +18,10 @@ def tables(tmp_path):
         for method in ("knn", "none") for trial in range(3)
     ]  # fmt: skip
     rows[1] |= {"value": np.nan, "status": "not converged"}
-    metrics = pd.DataFrame(rows)
-    found = {"metrics": metrics, "summary": summarize(metrics), "comparisons": compare(metrics)}
-    for name, frame in found.items():
-        frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    return tmp_path, found
+    found = {"metrics": rows, "summary": summarize(rows), "comparisons": compare(rows)}
+    for name, table in found.items():
+        write_table(tmp_path / f"{name}.csv", name, table)
+    return tmp_path, {name: pd.DataFrame(table) for name, table in found.items()}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -43,6 +42,7 @@ CHANGES = {
     "other columns": lambda text: text.replace("trial", "draw"),
     "a cell too many": lambda text: text.replace(",ok\n", ",ok,ok\n"),
     "text for a number": lambda text: text.replace(",8,0,", ",eight,0,"),
+    "underscores": lambda text: text.replace(",8,0,", ",8_0,0,"),
     "infinite": lambda text: text.replace("0.05", "inf"),
     "negative": lambda text: text.replace(",8,0,", ",-8,0,"),
     "5000 digits": lambda text: text.replace(",8,0,", f",{'9' * 5000},0,"),

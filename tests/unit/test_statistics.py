@@ -5,7 +5,19 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fewfold.pipeline.statistics import compare, holm, interval, paired_p_value, summarize
+from fewfold.pipeline import statistics
+from fewfold.pipeline.result_tables import COLUMNS
+from fewfold.pipeline.statistics import holm, interval, paired_p_value
+
+
+def summarize(metrics):
+    rows = statistics.summarize(metrics.to_dict("records"))
+    return pd.DataFrame(rows, columns=list(COLUMNS["summary"]))
+
+
+def compare(metrics):
+    rows = statistics.compare(metrics.to_dict("records"))
+    return pd.DataFrame(rows, columns=list(COLUMNS["comparisons"]))
 
 
 def table(values, n_labeled=5):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import time
 
 import numpy as np
 
 from fewfold.exceptions import FewfoldError, InputError
 from fewfold.labels import known_mask
-from fewfold.pipeline.artifacts import atomic_path
 from fewfold.pipeline.protocol import (
     derive_seed,
     error_rate,
@@ -19,11 +16,6 @@ from fewfold.pipeline.protocol import (
     pair_error,
 )
 from fewfold.pipeline.training import Inputs, Outcome
-
-METRIC_COLUMNS = [
-    "dataset", "method", "n_labeled", "trial", "seed", "protocol", "metric", "value",
-    "fit_s", "predict_s", "status",
-]  # fmt: skip
 
 # What the names of a method's arrays begin with, in a file of several methods' predictions.
 METHOD_PREFIX = "{}/"
@@ -111,14 +103,6 @@ def metric_row(truth, splits, cell: dict, outcome: Outcome, dtype) -> dict:
         "n_labeled": cell["budget"],
         "protocol": splits.protocol,
         "metric": metric,
-        "value": "" if math.isnan(value) else float(value),
+        "value": float(value),
         **{key: cell[key] for key in ("trial", "seed", "fit_s", "predict_s", "status")},
     }
-
-
-def write_metrics(path, rows: list[dict]) -> None:
-    """Write rows as CSV; without pandas, most of a short job's time."""
-    with atomic_path(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

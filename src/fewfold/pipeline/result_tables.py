@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+import csv
+import math
+import re
+from typing import TYPE_CHECKING
 
 from fewfold.exceptions import ArtifactError
 from fewfold.pipeline import layout
-from fewfold.pipeline.artifacts import maker
+from fewfold.pipeline.artifacts import atomic_path, maker
+
+if TYPE_CHECKING:  # most of a short job's time
+    import pandas as pd
 
 _TEXT, _COUNT, _NUMBER = "a text", "a whole number from 0", "a number"
+_DIGITS = re.compile(r"[-+]?\d{1,20}(\.\d{0,40})?(e[-+]?\d{1,3})?")
 _CELL = {"dataset": _TEXT, "method": _TEXT, "n_labeled": _COUNT}
 _WHAT = {"protocol": _TEXT, "metric": _TEXT}
 # Columns of each table in their order; numbers may be missing, texts and whole numbers may not.
@@ -25,7 +31,14 @@ COLUMNS = {
 
 
 def read_table(path, name: str) -> pd.DataFrame:
-    """Read ``metrics``, ``summary`` or ``comparisons``.
+    """Read ``metrics``, ``summary`` or ``comparisons`` as a frame; see `read_rows`."""
+    import pandas as pd
+
+    return pd.DataFrame(read_rows(path, name), columns=list(COLUMNS[name]))
+
+
+def read_rows(path, name: str) -> list[dict]:
+    """Read the rows of ``metrics``, ``summary`` or ``comparisons``; a missing number is NaN.
 
     Raises
     ------
@@ -34,31 +47,46 @@ def read_table(path, name: str) -> pd.DataFrame:
         ``damaged`` is the path, so that the next run makes the file again.
     """
     columns = COLUMNS[name]
-    texts = {column: str for column, what in columns.items() if what == _TEXT}
-    blanks = {column: [""] for column, what in columns.items() if what == _NUMBER}
     try:
-        frame = pd.read_csv(path, dtype=texts, na_values=blanks, keep_default_na=False)
-    except (ValueError, OverflowError) as error:  # pandas' own errors are ValueErrors
+        with open(path, newline="", encoding="utf-8") as file:
+            header, *lines = csv.reader(file, strict=True)
+    except (ValueError, csv.Error) as error:
         raise _damaged(path, f"is not a table ({error})") from error
-    if list(frame.columns) != list(columns) or not isinstance(frame.index, pd.RangeIndex):
+    if header != list(columns) or any(len(line) != len(columns) for line in lines):
         raise _damaged(path, f"has other columns than {', '.join(columns)}")
-    for column, what in columns.items():
-        _check(path, frame[column], what)
-    return frame
+    return [
+        {key: _cell(path, number, key, columns[key], text) for key, text in zip(columns, line)}
+        for number, line in enumerate(lines, 1)
+    ]
 
 
-def _check(path, found, what):
-    if what == _TEXT:
-        bad = found == ""
-    else:
-        values = pd.to_numeric(found, errors="coerce").astype(float)
-        bad = (values.isna() & found.notna()) | np.isinf(values)
-        if what == _COUNT:
-            bad |= values.isna() | (values < 0) | (values % 1 != 0) | (values > 2**53)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        words = f"{str(found.iloc[row])[:40]!r} in column {found.name}, row {row + 1}"
-        raise _damaged(path, f"has {words}; allowed: {what}")
+def _cell(path, number, column, what, text):
+    if what == _TEXT and text and "\0" not in text:
+        return text
+    if what == _NUMBER and not text:
+        return math.nan
+    is_number = (
+        what != _TEXT and len(text) < 100 and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?\d+)?", text)
+    )
+    try:
+        value = float(text) if is_number else math.inf
+    except ValueError:
+        value = math.inf
+    if math.isfinite(value) and what == _NUMBER:
+        return value
+    if value % 1 == 0 and 0 <= value <= 2**53:
+        return int(value)
+    words = f"{text[:40]!r} in column {column}, row {number}"
+    raise _damaged(path, f"has {words}; allowed: {what}")
+
+
+def write_table(path, name: str, rows: list[dict]) -> None:
+    """Write rows as CSV; a NaN is an empty cell."""
+    with atomic_path(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS[name], lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({k: "" if v != v else v for k, v in row.items()})
 
 
 def _damaged(path, what):

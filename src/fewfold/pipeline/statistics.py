@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations, groupby
+from operator import itemgetter
+
 import numpy as np
-import pandas as pd
 from scipy import special  # scipy.stats takes half a second to import
 
 # What a metric can be at all: Student's interval of two draws may reach beyond.
@@ -21,28 +23,35 @@ def interval(values, level: float = 0.95) -> tuple[float, float]:
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def summarize(metrics: pd.DataFrame) -> pd.DataFrame:
+def summarize(metrics: list[dict]) -> list[dict]:
     """Return mean, s.d. and 95 % interval over trials of each dataset, method and budget.
 
     Intervals end where the metric does (`BOUNDS`): no error is below 0.
     """
     rows = []
-    for key, part in metrics.groupby(GROUP, sort=True):
-        values = part["value"].dropna().to_numpy()
-        low, high = np.clip(interval(values), *BOUNDS.get(key[-1], (-np.inf, np.inf)))
+    for key, part in _grouped(metrics, GROUP):
+        values = np.array([row["value"] for row in part], dtype=float)
+        values = values[~np.isnan(values)]
+        low, high = np.clip(interval(values), *BOUNDS.get(key["metric"], (-np.inf, np.inf)))
         rows.append(
             dict(
-                zip(GROUP, key),
-                mean=values.mean() if len(values) else np.nan,
-                sd=values.std(ddof=1) if len(values) > 1 else np.nan,
+                key,
+                mean=float(values.mean()) if len(values) else np.nan,
+                sd=float(values.std(ddof=1)) if len(values) > 1 else np.nan,
                 low=float(low),
                 high=float(high),
                 trials=len(values),
-                failed=int((part["status"] != "ok").sum()),
+                failed=sum(row["status"] != "ok" for row in part),
             )
         )
-    columns = [*GROUP, "mean", "sd", "low", "high", "trials", "failed"]
-    return pd.DataFrame(rows, columns=columns)
+    return rows
+
+
+def _grouped(rows, keys):
+    """Yield the values of keys, and the rows that have them, in the order of the values."""
+    for _, part in groupby(sorted(rows, key=itemgetter(*keys)), itemgetter(*keys)):
+        part = list(part)
+        yield {key: part[0][key] for key in keys}, part
 
 
 def holm(p_values) -> np.ndarray:
@@ -72,33 +81,34 @@ def paired_p_value(a, b) -> float:
     return float(2 * special.stdtr(len(difference) - 1, -abs(t)))
 
 
-def compare(metrics: pd.DataFrame) -> pd.DataFrame:
+def compare(metrics: list[dict]) -> list[dict]:
     """Compare every pair of methods on the draws they share, with Holm's correction.
 
     The correction counts the pairs of one dataset, budget and metric as one family.
     """
     rows = []
-    keys = ["dataset", "n_labeled", "protocol", "metric"]
-    for key, part in metrics.groupby(keys, sort=True):
-        wide = part.pivot_table(index="trial", columns="method", values="value")
-        names = sorted(wide.columns)
+    for key, part in _grouped(metrics, [name for name in GROUP if name != "method"]):
+        values: dict = {}
+        for row in part:
+            if not np.isnan(row["value"]):
+                values.setdefault(row["method"], {})[row["trial"]] = row["value"]
         family = []
-        for i, a in enumerate(names):
-            for b in names[i + 1 :]:
-                both = wide[[a, b]].dropna()
-                family.append(
-                    dict(
-                        zip(keys, key),
-                        method_a=a,
-                        method_b=b,
-                        trials=len(both),
-                        difference=float((both[a] - both[b]).mean()) if len(both) else np.nan,
-                        p_value=paired_p_value(both[a], both[b]),
-                    )
+        for a, b in combinations(sorted(values), 2):
+            shared = sorted(values[a].keys() & values[b].keys())
+            first, second = (np.array([values[m][t] for t in shared]) for m in (a, b))
+            family.append(
+                dict(
+                    key,
+                    method_a=a,
+                    method_b=b,
+                    trials=len(shared),
+                    difference=float((first - second).mean()) if shared else np.nan,
+                    p_value=paired_p_value(first, second),
+                    p_adjusted=np.nan,
                 )
+            )
         usable = [r for r in family if not np.isnan(r["p_value"])]
         for row, p in zip(usable, holm([r["p_value"] for r in usable])):
             row["p_adjusted"] = float(p)
         rows.extend(family)
-    columns = [*keys, "method_a", "method_b", "trials", "difference", "p_value", "p_adjusted"]
-    return pd.DataFrame(rows, columns=columns)
+    return rows

@@ -73,9 +73,9 @@ def png(gray: np.ndarray, bits: int = 8) -> bytes:
         picture = picture.convert("L")
         picture = Image.frombytes("P", picture.size, picture.tobytes())
         picture.putpalette([17 * level for level in range(16) for _ in range(3)])
-        picture.save(buffer, "PNG", optimize=True, bits=4)
+        picture.save(buffer, "PNG", bits=4)
     else:
-        picture.save(buffer, "PNG", optimize=True)
+        picture.save(buffer, "PNG")
     return buffer.getvalue()
 
 

@@ -58,7 +58,7 @@ def collect(folder) -> pd.DataFrame:
     """
     metrics, _ = read_metrics(folder)
     seconds = metrics.groupby(GROUP)["fit_s"].mean().round(3).reset_index()
-    table = summarize(metrics).merge(seconds, on=GROUP, how="left")
+    table = pd.DataFrame(summarize(metrics.to_dict("records"))).merge(seconds, on=GROUP, how="left")
     stages = by_stage(costs_of(Path(folder) / "logs", set(table["dataset"])))
     charts = chart_counts(Path(folder) / "results", set(table["dataset"]))
     parts = [frame.reindex(columns=COLUMNS) for frame in (table, stages, charts) if len(frame)]
