@@ -1,4 +1,4 @@
-"""`fewfold doctor`: what a machine offers to fewfold, and what to fix."""
+"""`fewfold doctor`: checks of an installation, and what to fix."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def check_memory() -> Finding:
     memory = psutil.virtual_memory()
     found = f"{memory.available / 1e9:.1f} GB free of {memory.total / 1e9:.1f} GB"
     if memory.available < LOW_MEMORY_GB * 1e9:
-        advice = "Close other programs, or use a larger machine: 70,000 images need about 2 GB."
+        advice = "Close other programs, or use a larger computer: 70,000 images need about 2 GB."
         return Finding("warning", "memory", found, advice)
     return Finding("ok", "memory", found)
 
@@ -168,7 +168,7 @@ def check_mirror(mirror: str | None) -> Finding:
         return Finding("ok", "mirror", "FEWFOLD_MIRROR is not set; datasets are downloaded")
     if not Path(mirror).is_dir():
         advice = "Set FEWFOLD_MIRROR to a folder with the data files, or unset it."
-        return Finding("error", "mirror", f"FEWFOLD_MIRROR={mirror} is no folder", advice)
+        return Finding("error", "mirror", f"FEWFOLD_MIRROR={mirror} is not a folder", advice)
     return Finding("ok", "mirror", f"{mirror} ({len(os.listdir(mirror))} entries)")
 
 
@@ -186,7 +186,7 @@ def check_output_cache(cache: str | None) -> Finding:
         return Finding("ok", "cache between runs", "off (set SNAKEMAKE_OUTPUT_CACHE to a folder)")
     if not Path(cache).is_dir() or not os.access(cache, os.W_OK):
         advice = "Create it, or unset SNAKEMAKE_OUTPUT_CACHE."
-        found = f"SNAKEMAKE_OUTPUT_CACHE={cache} is no folder one can write to"
+        found = f"SNAKEMAKE_OUTPUT_CACHE={cache} is not a folder one can write to"
         return Finding("error", "cache between runs", found, advice)
     return Finding("ok", "cache between runs", cache)
 

@@ -100,7 +100,7 @@ def test_two_runs_started_at_once(sandbox, undisturbed):
     codes = [process.returncode for process in both]
     assert sorted(codes) == [0, 1], said
     loser = said[codes.index(1)]
-    assert "is at work in" in loser and len(loser.splitlines()) == 1
+    assert "is running in" in loser and len(loser.splitlines()) == 1
     assert "Nothing to do" in sandbox.completes()
     assert sandbox.tables() == undisturbed.tables()
 

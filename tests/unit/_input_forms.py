@@ -427,7 +427,7 @@ FORMS = [
         with_column("age", [str(i) for i in range(36)] + ["old", "n.a.", "<LOD", "12"]),
         options={"types": {"age": "number"}},
         kinds={"age": "number"},
-        says=("3 cells of 'age' are no numbers and are taken as empty",),
+        says=("3 cells of 'age' are not numbers and are taken as empty",),
     ),
     Form(
         "a column name twice",

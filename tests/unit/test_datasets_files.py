@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from scipy import io, sparse
 
-from fewfold.datasets import describe, load, read_table
+from fewfold.datasets import describe, load
+from fewfold.datasets.table.loading import load_file as read_table
 from fewfold.datasets.targets import encode_target
 
 N = 12

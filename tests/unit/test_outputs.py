@@ -132,7 +132,7 @@ def test_a_refused_label_changes_nothing_of_the_run_at_work(tmp_path):
     try:
         assert holder.stdout.readline() == "held\n"
         before = state(out)
-        with pytest.raises(RunFailed, match="is at work in"):
+        with pytest.raises(RunFailed, match="is running in"):
             label(tmp_path / "my.csv", "species", out=out)
         assert state(out) == before and not (out / "input").exists()
     finally:

@@ -45,10 +45,10 @@ def test_confusion_equals_brute_force():
         assert found[a, b] == count
 
 
-def test_surest_mistakes_come_first_and_are_mistakes():
+def test_confident_mistakes_come_first_and_are_mistakes():
     view = dataset()
     guess = view.predictions["near"]
-    rows = samples.surest_mistakes(view, guess, 4)
+    rows = samples.confident_mistakes(view, guess, 4)
     wrong = np.flatnonzero(guess.labels != view.y)
     assert len(wrong) == 6 and set(rows) <= set(wrong)
     assert np.all(np.diff(guess.confidence[rows]) <= 0)
@@ -58,7 +58,7 @@ def test_surest_mistakes_come_first_and_are_mistakes():
 def test_rows_not_known_are_no_mistakes():
     view = DatasetView(3, 1, y=np.array([0, 1, 0]))
     guess = PredictionView(0, 0, np.array([-1, 0, 0]), np.array([0.9, np.nan, 1]))
-    assert samples.surest_mistakes(view, guess, 9).tolist() == [1]
+    assert samples.confident_mistakes(view, guess, 9).tolist() == [1]
 
 
 def test_regression_lists_the_largest_residuals():
@@ -67,7 +67,7 @@ def test_regression_lists_the_largest_residuals():
     labels[[7, 13]] += [0.5, -0.9]
     labels[21] = np.nan
     guess = PredictionView(0, 0, labels)
-    assert samples.surest_mistakes(view, guess, 2).tolist() == [13, 7]
+    assert samples.confident_mistakes(view, guess, 2).tolist() == [13, 7]
     assert samples.describe(view, guess, [13])[0].guess == "-0.83"
 
 

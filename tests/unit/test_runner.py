@@ -42,7 +42,7 @@ def test_a_free_directory(tmp_path):
 
 
 def test_two_runs_at_once(tmp_path, holder):
-    message = rf"Another fewfold run \(process {holder.pid}\) is at work in .*Wait for it to end"
+    message = rf"Another fewfold run \(process {holder.pid}\) is running in .*Wait for it to end"
     with pytest.raises(RunFailed, match=message), only_run(tmp_path):
         pass
 
@@ -66,7 +66,7 @@ def test_a_snakemake_started_by_hand_is_seen(tmp_path):
                              cwd=tmp_path)  # fmt: skip
     try:
         time.sleep(0.5)
-        with pytest.raises(RunFailed, match=rf"Snakemake \(process {other.pid}\) is at work"):
+        with pytest.raises(RunFailed, match=rf"Snakemake \(process {other.pid}\) is running"):
             with only_run(tmp_path):
                 pass
         assert list(locks.iterdir())  # its locks stay

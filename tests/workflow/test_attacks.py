@@ -153,7 +153,7 @@ def test_point_2_a_refused_label_leaves_the_running_one_alone(tmp_path):
         time.sleep(0.02)
     second = label("other.csv", "answer", tmp_path)
     said, _ = first.communicate(timeout=600)
-    assert second.returncode == 1 and "is at work" in second.stdout
+    assert second.returncode == 1 and "is running" in second.stdout
     assert first.returncode == 0, said
     rows = [line.split(",") for line in (tmp_path / "answer/labels.csv").read_text().splitlines()]
     found = dict(zip([r[0] for r in rows], [r[rows[0].index("label")] for r in rows]))

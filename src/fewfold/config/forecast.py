@@ -1,4 +1,4 @@
-"""`fewfold doctor --plan`: what a config would take on the machine at hand."""
+"""`fewfold doctor --plan`: what a config would cost on this computer."""
 
 from __future__ import annotations
 

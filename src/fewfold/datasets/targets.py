@@ -170,7 +170,7 @@ def _counted(text: np.ndarray, missing: np.ndarray) -> dict:
 
 
 def _is_regression_but_for_marks(text: np.ndarray) -> bool:
-    """Whether all cells but some "NA" or "?" are numbers with decimals: those are no classes."""
+    """Whether all cells but some "NA" or "?" are numbers with decimals: those are not classes."""
     rest = text[~_is_one_of(text, set(UNLABELED_MARKS) - {"-1"})]
     return len(rest) > 0 and _guess_task(rest) == "regression"
 

@@ -171,7 +171,7 @@ class ResumingDownloader:
                 bar.update(len(chunk))
                 if have > limit:
                     raise _Rejected(
-                        f"expected {self.wanted.size} bytes, came more than {limit}; stopped"
+                        f"expected {self.wanted.size} bytes, received more than {limit}; stopped"
                     )
             out.flush()
             os.fsync(out.fileno())
@@ -210,7 +210,7 @@ class ResumingDownloader:
         digest = lines_digest(data) if lines else hashlib.sha256(data).hexdigest()
         if digest != self.wanted.content_sha256:
             raise _Rejected(
-                f"expected contents with sha256 {self.wanted.content_sha256}, came {digest} "
+                f"expected contents with sha256 {self.wanted.content_sha256}, received {digest} "
                 f"({len(data)} bytes)"
             )
         self.part.write_bytes(gzip.compress(data, mtime=0))

@@ -43,4 +43,6 @@ def fault_of(path: Path, wanted: DataFile) -> str | None:
         )
     if digest == wanted.content_sha256:
         return None
-    return f"expected contents with sha256 {wanted.content_sha256}, came {digest} ({size} bytes)"
+    return (
+        f"expected contents with sha256 {wanted.content_sha256}, received {digest} ({size} bytes)"
+    )

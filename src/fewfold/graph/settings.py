@@ -71,7 +71,7 @@ class GraphSettings:
     def from_dict(cls, settings: dict) -> GraphSettings:
         """Make settings from a plain dict, refusing unknown keys.
 
-        Nothing is imported: a dict may come from a file that a stranger wrote.
+        Nothing is imported: a dict may come from a file of unknown origin.
         """
         known = {f.name for f in fields(cls)}
         unknown = sorted(set(settings) - known)

@@ -50,7 +50,7 @@ OUTPUTS = {
     },
 }
 
-# The model file is of a kind of its own: it leaves the run's folder.
+# The model file is a stage by itself: it leaves the run's folder.
 MODEL_FILE = "label_rows.model"
 
 # Kinds of stage files that a rule of another name writes beside its own: (rule, output).

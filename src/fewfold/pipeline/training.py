@@ -38,7 +38,7 @@ class Inputs:
     images, images_new : arrays or None
         Scaled pixels of the rows, where ``X`` holds their principal components.
     groups, groups_new : int arrays or None
-        The true sets of generated data, for methods that are told (Clairvoyant).
+        The true sets of generated data, for oracles (Clairvoyant).
     """
 
     X: Any

@@ -186,7 +186,7 @@ def _shown_method(content, name: str, view: DatasetView, headline) -> str | None
 
 def _chosen(view: DatasetView, method: str, prediction: PredictionView) -> dict:
     rows = samples.judged(view, prediction)
-    wrong = samples.surest_mistakes(view, prediction, MISTAKES)
+    wrong = samples.confident_mistakes(view, prediction, MISTAKES)
     chosen = {
         "method": method,
         "prediction": prediction,

@@ -1,4 +1,4 @@
-"""Single rows worth a look: who is taken for whom, and the surest mistakes."""
+"""Single rows worth a look: confused classes, and the most confident mistakes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def confusion(view: DatasetView, prediction: PredictionView) -> Confusion | None
     return Confusion(counts, names, [*names, "unknown"])
 
 
-def surest_mistakes(view: DatasetView, prediction: PredictionView, count: int) -> np.ndarray:
+def confident_mistakes(view: DatasetView, prediction: PredictionView, count: int) -> np.ndarray:
     """Wrong rows, the most confident first; for regression those farthest from the truth."""
     rows = judged(view, prediction)
     labels = np.asarray(prediction.labels)[rows]

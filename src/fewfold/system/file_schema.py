@@ -1,4 +1,4 @@
-"""What a file from a stranger must look like, declared once and checked once, when it is opened.
+"""What a file of unknown origin must look like, declared once and checked once, when it is opened.
 
 A schema maps notes (JSON values) and arrays to checks. A check is a function ``(value, sizes) ->
 fault``: None, or what is wrong in a few words. ``sizes`` binds names of dimensions, so that

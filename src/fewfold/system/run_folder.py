@@ -43,13 +43,13 @@ def only_run(directory: Path):
         except OSError as error:
             owner = lock.read().strip() or "unknown"
             raise RunFailed(
-                f"Another fewfold run (process {owner}) is at work in {directory}. "
+                f"Another fewfold run (process {owner}) is running in {directory}. "
                 "Wait for it to end, or stop it, and try again."
             ) from error
         other = _foreign_snakemake(directory)
         if other:
             raise RunFailed(
-                f"Snakemake (process {other}) is at work in {directory}. Wait for it to end, or "
+                f"Snakemake (process {other}) is running in {directory}. Wait for it to end, or "
                 "stop it, and try again."
             )
         _name_owner(lock)

@@ -48,7 +48,7 @@ def check_image_shape(image_shape) -> tuple[int, ...]:
         shape = ()
     if not 1 <= len(shape) <= 3 or min(shape) < 1:
         raise InputError(
-            f"image_shape={image_shape!r} is no image shape. Allowed: (length,) for a series, "
+            f"image_shape={image_shape!r} is not an image shape. Allowed: (length,) for a series, "
             "(height, width) or (height, width, channels) for an image, all positive integers."
         )
     return shape

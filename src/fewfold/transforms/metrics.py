@@ -59,7 +59,7 @@ class FunctionMetric:
         return prepared[rows]
 
     def distances(self, queries, base, candidates, progress=None) -> np.ndarray:
-        """Return the function's values, (m, k) float32, refusing what is no distance."""
+        """Return the function's values, (m, k) float32, refusing what is not a distance."""
         out = np.empty(candidates.shape, np.float32)
         for i, near in enumerate(candidates):
             values = np.asarray(self.function(queries[i], base[near]), dtype=np.float64)

@@ -172,7 +172,7 @@ def _labels(file, opened, options):
 def read_pairs(file: Path, name: str):
     """Read a matrix of ``obsp``: numbers between the cells."""
     if file.suffix.lower() != ".h5ad":
-        raise InputError(f"--graph obsp:{name}: only .h5ad files have obsp; {file} is none.")
+        raise InputError(f"--graph obsp:{name}: only .h5ad files have obsp; {file} is not one.")
     arrays.check_h5ad(file)
     with _opened(file) as opened:
         there = list(opened.get("obsp", ()))

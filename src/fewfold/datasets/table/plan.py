@@ -223,7 +223,7 @@ def _notes_on_reading(columns):
         lines.append(f"Numbers of {listed(names)} are written as text and read so: {words}.")
     others = {c["name"]: c["n_others"] for c in columns if c.get("others_empty")}
     if others:
-        lines.append(f"{sum(others.values())} cells of {listed(list(others))} are no numbers and "
+        lines.append(f"{sum(others.values())} cells of {listed(list(others))} are not numbers and "
                      "are taken as empty.")  # fmt: skip
     grouped = [c["name"] for c in columns if c.get("other")]
     if grouped:

@@ -20,7 +20,7 @@ _FIRST = 50  # different cells after which most columns of words are known as su
 
 
 def find_style(cells: list[str], decimal: str | None = None) -> dict | None:
-    """Return the style in which a column's numbers are written, None if they are no numbers.
+    """Return the style in which a column's numbers are written, None if they are not numbers.
 
     Parameters
     ----------

@@ -264,7 +264,7 @@ class InvariantSVC(LearnsFromCopies):
         return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
 
     def _decide(self, X, extension=None, kernel=None):
-        # The shares of votes are not calibrated. New rows are no nodes: they see the graph
+        # The shares of votes are not calibrated. New rows are not nodes: they see the graph
         # through the base kernel only, so their weights over its rows are not used.
         if kernel is not None and getattr(self, "_stored", None) is not None:
             solver, weights = self._stored

@@ -54,7 +54,7 @@ class DeformedKernel(KernelRows):
     operations and ``8 n p`` bytes for ``p`` landmarks.
     The result is multiplied by one number, so that a centered kernel's mean diagonal is 1 and the
     same penalties suit every strength.
-    New rows are no nodes: they see the graph through the base kernel only.
+    New rows are not nodes: they see the graph through the base kernel only.
     """
 
     def __init__(self, features, stages: dict, settings: dict):

@@ -36,7 +36,7 @@ def edge_features(X, image_shape) -> np.ndarray:
     -------
     float32 ndarray
         From 12 pixels a side the histograms of the images and of the images without slant, side
-        by side; of smaller images the former; rows that are no images as they are.
+        by side; of smaller images the former; rows that are not images as they are.
     """
     if image_shape is None or len(image_shape) == 1:
         return np.asarray(X, np.float32)

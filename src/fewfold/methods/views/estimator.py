@@ -121,7 +121,7 @@ class ImageViewsClassifier(CandidateClassifier):
         joined[rows] = np.eye(joined.shape[1])[codes]
         answer = joined
         learned = self._fit_rows(shared, joined)
-        # What is no image has no histograms: its features know no invariance, unlike its graph.
+        # What is not an image has no histograms: its features know no invariance, unlike its graph.
         if self.image_shape_ is not None and len(self.image_shape_) > 1:
             answer = (joined + learned) / 2
             answer[rows] = joined[rows]
