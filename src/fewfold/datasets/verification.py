@@ -32,14 +32,14 @@ def fault_of(path: Path, wanted: DataFile) -> str | None:
     if wanted.kind == "bytes":
         return (
             f"expected {wanted.size} bytes with sha256 {wanted.sha256}, "
-            f"came {size} bytes with sha256 {found}"
+            f"received {size} bytes with sha256 {found}"
         )
     try:
         digest = contents_digest(path, wanted.kind, wanted.content_size)
     except (DownloadError, OSError, EOFError) as error:
         return (
             f"expected a packed file of {wanted.size} bytes, "
-            f"came {size} bytes with sha256 {found}, which cannot be unpacked ({error})"
+            f"received {size} bytes with sha256 {found}, which cannot be unpacked ({error})"
         )
     if digest == wanted.content_sha256:
         return None
