@@ -236,3 +236,14 @@ def test_cross_validation_never_sees_more_than_the_labels():
     other[hidden] = RNG.normal(size=(len(hidden), 3))
     assert run("knn", FEW).details == run("knn", FEW, X=other).details
     assert SimpleNamespace(**run("linear_svm", FEW).details).C in (0.1, 1.0, 10.0, 100.0)
+
+
+def test_the_linear_svm_is_linear():
+    """On an XOR an SVM with an RBF kernel is right everywhere, a linear one cannot be."""
+    from fewfold.methods.baselines.linear_svm import LinearSVM
+
+    X = np.repeat([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], 5, axis=0)
+    y = np.repeat([0, 0, 1, 1], 5)
+    model = LinearSVM().fit(X, y)
+    assert model.kernel == "linear" and sorted(model.get_params()) == ["C", "random_state"]
+    assert np.mean(model.predict(X) == y) < 1

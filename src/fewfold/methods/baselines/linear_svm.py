@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
 
 from fewfold.methods.baselines.feature_svm import FeatureSVC
 
 
-@dataclass(eq=False, repr=False)
 class LinearSVM(FeatureSVC):
     """Linear SVM, one class against the rest.
 
@@ -28,6 +26,6 @@ class LinearSVM(FeatureSVC):
 
     kernel, scheme, choose_rows = "linear", "rest", math.inf
 
-    C: str = "cv"
-    _: KW_ONLY
-    random_state: int = 0
+    def __init__(self, C="cv", *, random_state=0):
+        self.C = C
+        self.random_state = random_state
