@@ -109,6 +109,8 @@ def write_input(row, mode, path):
 
 def child(arguments, flag, threads):
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    # Compiled modules are kept, as in an ordinary installation: peers come with theirs.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, str(HERE / "bench.py"), flag, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
