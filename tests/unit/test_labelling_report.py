@@ -80,10 +80,13 @@ def test_pages_without_comparison_groups_and_numbers():
     numbers |= {"low": numbers["label"] - 1, "high": numbers["label"] + 1}
     y = np.where(numbers["given"], numbers["label"], np.nan)
     found.notes.update(task="regression", comparison={**plain, "reason": "few"})
-    changed = replace(found, answer=numbers, truth=replace(found.truth, y=y, classes=None))
+    features = replace(found.features, image_shape=None)
+    changed = replace(found, answer=numbers, truth=replace(found.truth, y=y, classes=None),
+                      features=features)  # fmt: skip
     finished = finish(changed)
     assert list(finished.table)[-2:] == ["low", "high"] and len(finished.advised)
-    assert "canvas" in render_answer(changed, finished, config={})
+    page = render_answer(changed, finished, config={})
+    assert "canvas" in page and "because of rows" not in page and "90&nbsp;% range" in page
     assert advise(changed, finished)["row_number"].is_unique
 
 

@@ -13,6 +13,7 @@ from fewfold.labeling.words import loss_words, method_words, model_words, summar
 from fewfold.methods.members import all_members
 from fewfold.report import maps, page, samples, tables
 from fewfold.report.content import DatasetView, PredictionView
+from fewfold.report.findings import plain
 from fewfold.report.map_positions import add_rows
 
 DOUBTFUL = 40
@@ -112,14 +113,16 @@ def describe_rows(material: Material, view: DatasetView, rows, reasons=None) -> 
     """Words and pictures for single rows."""
     prediction = view.predictions["all labels"]
     second = material.answer.get("second")
-    found = []
+    missing, found = np.full(len(material.answer["label"]), np.nan), []
     for sample in samples.describe(view, prediction, np.asarray(rows)):
         other = "" if second is None or second[sample.row] < 0 else view.classes[second[sample.row]]
         facts = row_facts(material, sample.row) if view.images is None else ""
         name = material.name_of(sample.row)
         reason = (reasons or {}).get(int(sample.row), "")
+        ends = [float(material.answer.get(end, missing)[sample.row]) for end in ("low", "high")]
+        words = " to ".join(map(plain, ends)) if np.isfinite(ends).all() else ""
         found.append({"sample": sample, "name": name, "second": other, "facts": facts,
-                      "reason": reason})  # fmt: skip
+                      "reason": reason, "range": words})  # fmt: skip
     return found
 
 
