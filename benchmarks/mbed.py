@@ -7,6 +7,7 @@
     python benchmarks/mbed.py large [20000] [--graph] [--labels 1000]   MNIST: time, memory, 1-NN
     python benchmarks/mbed.py starts [digits] [semeion]    restarts, starts, preconditioning
     python benchmarks/mbed.py budgets [digits] [semeion]   do more labels help
+    python benchmarks/mbed.py figures [FILE.png]           Figures 2 and 3: USPS digits 2, 4 and 8
     python benchmarks/mbed.py choose [moons] [wine] ...    global or diffused, by which criterion
 
 The gradient's speed and precision are in mbed_speed.py. Settings are the estimator's defaults,
@@ -30,11 +31,13 @@ from fewfold.methods.mbed.annealing import (
     Problem,
     anneal,
 )
+from fewfold.methods.mbed.figures import picture_plane
 from fewfold.methods.mbed.gradient import DenseSNE, workers
 from fewfold.methods.mbed.neighborhoods import (
     DiffusedNeighborhoods,
     GlobalNeighborhoods,
 )
+from fewfold.methods.mbed.optimize import conjugate_gradients
 from fewfold.methods.mbed.similarities import dissimilarities
 from fewfold.methods.mbed.starts import spectral_coordinates, start_from_labels, turn_to_labels
 from fewfold.pipeline.training import Inputs, fit_draw
@@ -220,6 +223,63 @@ def heldout():
     )
 
 
+# ---------------------------------------------------------------- Figures 2 and 3
+
+
+def figures(path):
+    """SNE, clusters and 50 labels on the digits 2, 4, 8 of USPS's test set, as in the paper."""
+    from matplotlib.figure import Figure
+
+    data = load("usps", classes=["2", "4", "8"])
+    X, y = np.asarray(data.X[data.test_mask], np.float64), data.y[data.test_mask]
+    labeled = np.random.default_rng(0).choice(len(y), 50, replace=False)
+    seen, hidden = hide(y, labeled)
+    P = GlobalNeighborhoods(1 / 3).fit(dissimilarities(X))
+    with workers() as pool:
+        start = np.random.default_rng(0).normal(0, np.sqrt(0.1), (len(y), 2))
+        plain = conjugate_gradients(DenseSNE(P, pool), start, 200).Y
+    steps = 10 + 19 * 10  # 10 conjugate-gradient steps in each of 20 annealing steps
+    options = {"variant": "published", "n_steps": steps, "random_state": 0}
+    clusters = MbedClassifier(3, **options).fit(X)
+    classes = MbedClassifier(**options).fit(X, seen)
+    renamed = best_names(clusters.transduction_, y)
+    wrong = int(np.sum(renamed != y)), int(np.sum((classes.transduction_ != y)[hidden]))
+    kept = clusters.path_.best + 2, classes.path_.best + 2  # the radius is step 1 in the paper
+    say(f"{len(y)} images. Clusters: {wrong[0]} in the wrong one, step {kept[0]} kept; 50 labels: "
+        f"{wrong[1]} of the {hidden.sum()} others wrong, step {kept[1]} kept")  # fmt: skip
+    plane = picture_plane(classes.embedding_, classes.directions_, y)
+    own = picture_plane(clusters.embedding_, clusters.directions_, y)
+    top = [
+        ("SNE", plain, None),
+        (f"Mbed, clusters (step {kept[0]})", clusters.embedding_ @ own, None),
+    ]
+    top += [(f"Mbed, 50 labels (step {kept[1]})", classes.embedding_ @ plane, labeled)]
+    rest = [(f"step {n}", classes.path_.steps[n - 2].Y @ plane, labeled) for n in (2, 5, 13, 17)]
+    figure = Figure(figsize=(9, 5.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(3, 2))
+    for part, panels in ((above, top), (below, rest)):
+        for axes, (title, points, marked) in zip(part.subplots(1, len(panels)), panels):
+            for k, color in enumerate(("#0072b2", "#d55e00", "#009e73")):
+                axes.scatter(*points[y == k].T, s=4, color=color, label="248"[k])
+                if marked is not None:
+                    rows = marked[y[marked] == k]
+                    axes.scatter(*points[rows].T, s=26, color=color, edgecolors="black")
+            axes.set_title(title, fontsize=9)
+            axes.set_xticks([])
+            axes.set_yticks([])
+    above.axes[0].legend(frameon=False, markerscale=3, loc="best")
+    figure.savefig(path, dpi=90)
+
+
+def best_names(found, y):
+    """Clusters with the names under which most rows agree."""
+    from scipy.optimize import linear_sum_assignment
+
+    table = np.zeros((3, 3))
+    np.add.at(table, (found, y), 1)
+    return linear_sum_assignment(-table)[1][found]
+
+
 # ---------------------------------------------------------------- large n
 
 
@@ -352,6 +412,7 @@ def main():
         "errors": lambda: errors(args.names, args.variant, args.splits, args.steps),
         "clusters": lambda: clusters(args.names, args.steps),
         "heldout": heldout,
+        "figures": lambda: figures((args.names or ["docs/images/reproduction_mbed.png"])[0]),
         "large": lambda: large(args.names, args.steps, args.graph, args.labels),
         "starts": lambda: starts(args.names, args.steps, args.splits),
         "budgets": lambda: budgets(args.names, args.steps, args.splits),

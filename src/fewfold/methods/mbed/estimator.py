@@ -27,7 +27,7 @@ from fewfold.methods.mbed.options import check_prior, check_sizes, option
 from fewfold.methods.mbed.placement import Placement, near_starts, normalizers, place
 from fewfold.methods.mbed.rule_state import RULE_STATE, rule_from_state, rule_state
 from fewfold.methods.mbed.sampled import SampledSNE
-from fewfold.methods.mbed.selection import better_embedding, candidates, fit_neighborhoods
+from fewfold.methods.mbed.selection import better_neighborhoods, candidates, fit_neighborhoods
 from fewfold.methods.mbed.similarities import dissimilarities
 from fewfold.methods.mbed.stage import neighborhoods_from_arrays
 from fewfold.methods.mbed.starts import (
@@ -57,8 +57,9 @@ class MbedClassifier(SemiSupervisedClassifier):
     similarity : {"auto", "global", "local", "diffused", "sparse"}, optional
         Overrides the variant's neighborhoods. "auto" takes global or diffused ones, whichever
         label the labeled points better when each is left out; where neither is clearly better,
-        both are embedded and each labeled point is placed again without its label. Without
-        labels diffused ones are taken, beyond ``max_exact`` rows "sparse" ones.
+        both are embedded without a third of the labels at a time, and those whose embeddings
+        label the left out ones better are taken. Without labels diffused ones are taken, beyond
+        ``max_exact`` rows "sparse" ones.
     start : {"random", "spectral", "labels"}, optional
         Overrides the variant's start. "labels" places points by random walks from the labeled
         ones; "spectral" turns spectral coordinates towards them (or, without labels, towards
@@ -213,14 +214,23 @@ class MbedClassifier(SemiSupervisedClassifier):
         prior = check_prior(self.prior, K)
         problem = Problem(X.shape[0], K, d, labeled, targets, prior, float(self.boundary_weight))
         with workers(self.n_jobs) as pool:
-            runs = []
             found = self._neighborhoods(X, manifold)
-            for name, rule, P in candidates(found, K, labeled, targets):
-                sne = self._sne(P, pool, rng)
-                paths = [self._run(sne, P, problem, child) for child in rng.spawn(self.n_init)]
-                runs.append((name, rule, P, max(paths, key=self._score)))
-            best = better_embedding(runs, problem, pool)
-            self.similarity_, self.neighborhoods_, P, self.path_ = runs[best]
+            pairs = candidates(found, K, labeled, targets)
+            best = 0
+            if len(pairs) > 1:
+                steps = max(10 + self.n_annealing, self.n_steps // 5)
+
+                def embed(P, problem, rng):
+                    kept = self._run(self._sne(P, pool, rng), P, problem, rng, steps).kept
+                    return (kept.Y @ problem.directions.T).argmax(axis=1)
+
+                best = better_neighborhoods(pairs, problem, embed, rng.spawn(1)[0])
+            self.similarity_, self.neighborhoods_, P = pairs[best]
+            sne = self._sne(P, pool, rng)
+            paths = [
+                self._run(sne, P, problem, child, self.n_steps) for child in rng.spawn(self.n_init)
+            ]
+            self.path_ = max(paths, key=self._score)
             self.normalizers_ = normalizers(self.path_.kept.Y)
         self.start_distributions_ = None
         if len(labeled) and option(self.variant, "start", self.start) == "labels":
@@ -254,7 +264,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         self.on_graph_ = self.metric_ == "precomputed" and sparse.issparse(X)
         return X
 
-    def _run(self, sne, P, problem, rng) -> Path:
+    def _run(self, sne, P, problem, rng, n_steps) -> Path:
         start, how = None, option(self.variant, "start", self.start)
         if how == "labels" and len(problem.labeled):
             start = start_from_labels(
@@ -271,7 +281,7 @@ class MbedClassifier(SemiSupervisedClassifier):
             problem,
             rng,
             n_steps=self.n_annealing,
-            n_total=self.n_steps,
+            n_total=n_steps,
             start=start,
             label_distance=self.label_distance,
             only_fitted=option(self.variant, "only_fitted"),

@@ -154,31 +154,6 @@ def place(
     return np.concatenate(parts) if parts else np.empty((0, placement.Y.shape[1]))
 
 
-def without_label(
-    P: np.ndarray, Y: np.ndarray, rows: np.ndarray, directions, lam, weight=1.0, pool=None
-) -> np.ndarray:
-    """Place embedded rows again without their label, all others fixed.
-
-    Parameters
-    ----------
-    P : ndarray of shape (n, n)
-    Y : ndarray of shape (n, d)
-        The embedding.
-    rows : ndarray of int, shape (l,)
-    directions, lam, weight : as in `Placement`
-    pool : ThreadPoolExecutor, optional
-
-    Returns
-    -------
-    ndarray of shape (l, K)
-        Log-memberships at the new positions. Says how the embedding would label each row if its
-        label were not known, as far as the label did not move the others.
-    """
-    placement = Placement(Y, normalizers(Y), directions, lam, weight)
-    S = (P[rows] + P[:, rows].T).astype(np.float64)
-    return log_memberships(place(placement, S, near_starts(S, Y), pool), directions, lam)
-
-
 def near_starts(S, Y: np.ndarray) -> list[np.ndarray]:
     """Return two starts for each new point: the mean of its neighbors, and the nearest of them."""
     total = np.asarray(S.sum(axis=1)).ravel()[:, None]
