@@ -2,6 +2,7 @@
 
     python benchmarks/large.py fit 100000 300000 1000000     # diffusion, from file to labels
     python benchmarks/large.py label 100000 1000000          # fewfold label, then fewfold predict
+    python benchmarks/large.py read 1000000                  # a table, as Parquet and as CSV
     python benchmarks/large.py graph 25000 100000 1000000    # the job that builds a graph
     python benchmarks/large.py eigen 100000                  # 200 eigenvectors of the graph
     python benchmarks/large.py atlas 100000                  # atlas of a sample, all rows encoded
@@ -121,6 +122,26 @@ def label(n: int, folder: str) -> None:
     said = pd.read_parquet(done)["label"].str[1:].astype(int).to_numpy()
     write({"what": "fewfold predict", "n": n, "cpu_s": cpu, "max_rss_mb": peak,
            "error": round(float(np.mean(said != more)), 4)})  # fmt: skip
+
+
+def read(n: int, folder: str) -> None:
+    """Read a table of 31 columns for labeling, as Parquet and as CSV."""
+    from pyarrow import csv as arrow_csv
+    from pyarrow import parquet
+
+    make_table(f"{folder}/big.parquet", n, 1, 500)
+    arrow_csv.write_csv(parquet.read_table(f"{folder}/big.parquet"), f"{folder}/big.csv")
+    print(f"  CSV of {Path(folder, 'big.csv').stat().st_size / 1e6:.0f} MB")
+    for name in ("big.parquet", "big.csv"):
+        subprocess.run([sys.executable, __file__, "_read_file", str(n), f"{folder}/{name}"])
+
+
+def read_file(n: int, path: str) -> None:
+    """Read one file, in a process of its own."""
+    from fewfold.labeling.intake import read_input
+
+    read_input(path, "y")
+    measured(f"reading {path.rpartition('.')[2]}", n, 0.0)
 
 
 def measured(what: str, n: int, start: float, **more) -> dict:
@@ -315,8 +336,9 @@ def table() -> None:
 
 
 TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
-         "_graph": graph, "_label": label, "_isotropic": isotropic, "_atlas": atlas}  # fmt: skip
-MADE_BY_THEMSELVES = ("label", "isotropic")
+         "_graph": graph, "_read": read, "_read_file": read_file,
+         "_label": label, "_isotropic": isotropic, "_atlas": atlas}  # fmt: skip
+MADE_BY_THEMSELVES = ("label", "isotropic", "read")
 
 
 def main() -> None:
