@@ -195,6 +195,7 @@ class Record:
         'k-nearest-neighbor vote among the labeled rows, ties to the nearer.'
         """
         module, _, name = self.target.partition(":")
+        # by name: of a record, whose target comes from code and not from a file
         source = getattr(find_spec(module), "origin", None)
         if source is None or not source.endswith(".py"):
             return ""
