@@ -216,7 +216,7 @@ def test_first_weights_follow_the_rows_while_labels_are_few():
     assert weights(10, 0.1)[1:3].sum() < few[3]
     assert many[1:3].sum() == pytest.approx(many[3], rel=0.02)
     # Without knowing anything of the rows, families count the same.
-    plain = first_weights(families, [None] * 4, 10**9, emphasis={})
+    plain = first_weights(families, [None] * 4, 10**9, numbers=True)
     np.testing.assert_allclose(plain, [1 / 3, 1 / 6, 1 / 6, 1 / 3], rtol=1e-6)
     certain = weights(50, 0.5, even=1.0)
     assert certain[2] > 50 * certain[1] > 0

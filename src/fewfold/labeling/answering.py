@@ -184,8 +184,10 @@ def _suspected(part, members, held_out, said, judged, task, classes):
     decided = part.decide(said)
     own = said[np.arange(len(codes)), codes]
     others = np.maximum(1 - said.max(axis=1), 1e-12)
-    # What the calibration leaves for other classes than the first, shared as they were.
-    probability = (1 - decided["confidence"]) * np.minimum(own / others, 1)
+    # What the calibration leaves for other classes than the first, shared as they were, but an
+    # equal share for each at least: how little is left for one of several is not calibrated.
+    least = 1 / max(task.n_classes - 1, 1)
+    probability = (1 - decided["confidence"]) * np.clip(own / others, least, 1)
     eligible = judged & unanimous & (decided["label"] != codes)
     return warnings_.suspected_labels(
         task.rows, codes, probability, decided["label"], eligible, classes
@@ -197,9 +199,10 @@ def _values(members, evidence, task, classes, priors):
     low = 0.0 if len(y) and y.min() >= 0 else None
     comparison = {"estimate": None, "table": []}
     answers = [e.answer for e in evidence]
-    # No emphasis on trees: chosen on columns of numbers, docs/notes/answer.md.
-    n = task.X.shape[0]
-    first = weights_before(members, len(y), explained=task.explained, emphasis={})
+    n, first = (
+        task.X.shape[0],
+        weights_before(members, len(y), explained=task.explained, numbers=True),
+    )
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     if not len(task.fold):
         part = replace(unweighed(members, first), low=low)

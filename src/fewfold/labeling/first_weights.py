@@ -18,7 +18,8 @@ import numpy as np
 
 BELIEF = 20.0
 # Trees need no scale, no metric and no smoothness: the safest among those that use labels alone.
-EMPHASIS = {"trees": 10.0}
+# For numbers, whose trees answer in steps, all families count alike (docs/notes/answer.md).
+EMPHASIS, EMPHASIS_NUMBERS = {"trees": 10.0}, {}
 GRAPH = ("geodesic", "diffusion", "images", "eigenbasis")
 LABELS_ONLY = ("trees", "linear", "rbf")
 _N_NEIGHBORS, _SAMPLE = 5, 1500
@@ -72,7 +73,7 @@ def first_weights(
     *,
     explained: float | None = None,
     even: float | None = None,
-    emphasis: dict | None = None,
+    numbers: bool = False,
 ) -> np.ndarray:
     """Return the weights of candidates before any label is held out.
 
@@ -87,8 +88,8 @@ def first_weights(
         From `explained_by_neighbors`; by default graph candidates count as others do.
     even : float, optional
         From `chance_of_equal_classes`; by default both assumptions count the same.
-    emphasis : dict, optional
-        Weights of families, by default `EMPHASIS`.
+    numbers : bool
+        Whether the target is a number: families by `EMPHASIS_NUMBERS`, not by `EMPHASIS`.
 
     Returns
     -------
@@ -100,7 +101,7 @@ def first_weights(
     >>> first_weights(families, shares, 10, explained=0.8, even=0.9).round(2).tolist()
     [0.4, 0.06, 0.54]
     """
-    emphasis = EMPHASIS if emphasis is None else emphasis
+    emphasis = EMPHASIS_NUMBERS if numbers else EMPHASIS
     rows_count = BELIEF**2 / (n_labels**2 + BELIEF**2)
     likely = {"equal": even, "labels": None if even is None else 1 - even}
     within = np.array([likely.get(s) for s in shares], dtype=float)
