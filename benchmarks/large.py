@@ -118,9 +118,10 @@ def label(n: int, folder: str) -> None:
            "error": round(float(wrong[rest].mean()), 4)})  # fmt: skip
     more = make_table(f"{folder}/new.parquet", n, 2)  # other rows of the same manifolds
     done = f"{folder}/done.parquet"
-    cpu, peak = spent("predict", f"{folder}/out/model.h5", f"{folder}/new.parquet", "--out", done)
+    # The peak of all children is that of label, so of predict only the time is known.
+    cpu, _ = spent("predict", f"{folder}/out/model.h5", f"{folder}/new.parquet", "--out", done)
     said = pd.read_parquet(done)["label"].str[1:].astype(int).to_numpy()
-    write({"what": "fewfold predict", "n": n, "cpu_s": cpu, "max_rss_mb": peak,
+    write({"what": "fewfold predict", "n": n, "cpu_s": cpu,
            "error": round(float(np.mean(said != more)), 4)})  # fmt: skip
 
 
