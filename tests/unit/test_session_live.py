@@ -105,3 +105,25 @@ def test_a_session_follows_changes_undo_and_new_classes(digits):
     because = session.because(int(np.flatnonzero(session.record.answers < 0)[0]), most=100)
     assert sum(abs(part["share"]) for part in because) <= 1 + 1e-9
     assert np.mean(np.array(session.classes)[session.labels()[0]].astype(int) == y) > 0.8
+
+
+def test_reasons_are_those_of_the_label_that_is_shown(digits, monkeypatch):
+    """Also where the combination of all candidates shows another class than the live answer."""
+    X, y, graph, _ = digits
+    session = LabelingSession(graph, np.full(500, -1), [str(c) for c in range(10)], features=X)
+    for _ in range(30):
+        row = session.suggest().row
+        session.answer(row, str(y[row]))
+    row = int(np.flatnonzero(session.record.answers < 0)[0])
+    live = int(session.live.proba()[row].argmax())
+
+    def from_labels_of_live():
+        parts = session.because(row, most=100)
+        return sum(part["share"] for part in parts if part["label"] == str(live))
+
+    shown = session.labels()[0].copy(), session.labels()[1]
+    monkeypatch.setattr(session, "labels", lambda: shown)
+    shown[0][row] = live
+    assert from_labels_of_live() > 0
+    shown[0][row] = (live + 1) % 10
+    assert from_labels_of_live() < 0

@@ -349,14 +349,16 @@ class LabelingSession:
         return self._state[1]
 
     def because(self, row: int, most: int = 3) -> list[dict]:
-        """Return the labels that carry a row's live answer, with their shares.
+        """Return the labels that speak most for or against the label that a row has now.
 
-        See `fewfold.session.live_answer.LiveAnswer.shares`.
+        Their shares are those in the live answer, also where the combination of all candidates
+        is shown; see `fewfold.session.live_answer.LiveAnswer.shares`.
         """
-        proba = self.live.proba()[row]
-        if not len(proba) or not self.live.diffusion.n_labels:
+        code = int(self.labels()[0][row])
+        if code < 0 or not self.live.diffusion.n_labels:
             return []
-        answers, parts = self.record.answers, self.live.shares(row, int(proba.argmax()))
+        self.live.proba()  # learns what was answered since
+        answers, parts = self.record.answers, self.live.shares(row, code)
         return [
             {"row": r, "label": self.classes[answers[r]], "share": part} for r, part in parts[:most]
         ]
