@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from fewfold.datasets import load
 from fewfold.graph.build import build_graph
 from fewfold.methods.diffusion.estimator import diffuse
-from fewfold.methods.views.description import graphs_of
+from fewfold.methods.views.description import angle_contrasts, graphs_of, is_turned
 from fewfold.methods.views.estimator import ImageViewsClassifier
 from fewfold.transforms.rotated import rotated_images
 
@@ -28,6 +28,8 @@ BUDGETS = {
     "series": (3, 30),
     "usps-rotated": (10, 100, 300),
     "fashion-rotated": (10, 100, 1000),
+    "digits-rotated": (10, 50, 100),
+    "coil20-rotated": (20, 40),
 }
 
 
@@ -81,8 +83,13 @@ def main():
     parser.add_argument("set", choices=BUDGETS)
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--first", type=int, default=100, help="seed of the first draw")
+    parser.add_argument("--angles", action="store_true", help="only whether images are turned")
     options = parser.parse_args()
     X, y, shape, test = read(options.set)
+    if options.angles:
+        found = " / ".join(f"{value:.3f}" for value in angle_contrasts(X, shape))
+        print(f"{options.set}: {found}; turned upright: {is_turned(X, shape)}")
+        return
     start = time.process_time()
     shared = ImageViewsClassifier(shape, random_state=0).prepare(X)
     print(f"prepared in {time.process_time() - start:.0f} CPU s", flush=True)

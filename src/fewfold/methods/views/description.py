@@ -64,17 +64,19 @@ def is_turned(X, image_shape, *, seed: int = 0) -> bool:
     """
     if image_shape is None or len(image_shape) == 1 or len(X) < _LEAST_JUDGED:
         return False
+    *others, upright = angle_contrasts(X, image_shape, seed=seed)
+    return upright < _CLEARLY * min(others)
+
+
+def angle_contrasts(X, image_shape, *, seed: int = 0) -> list[float]:
+    """Return how near the fifth neighbor is in units of the distance between any two rows.
+
+    Of at most 1000 rows, as they are, without slant, and turned upright; see `is_turned`.
+    """
     rows = np.random.default_rng(seed).permutation(len(X))[:_MOST_JUDGED]
     some = X[np.sort(rows)]
-    contrasts = [
-        _contrast(orientation_histograms(seen, image_shape))
-        for seen in (
-            some,
-            canonicalize(some, image_shape, ["deskew"]),
-            canonicalize(some, image_shape, ["rotate"]),
-        )
-    ]
-    return contrasts[2] < _CLEARLY * min(contrasts[:2])
+    seen = [some, *(canonicalize(some, image_shape, [form]) for form in ("deskew", "rotate"))]
+    return [_contrast(orientation_histograms(images, image_shape)) for images in seen]
 
 
 def _contrast(features):
