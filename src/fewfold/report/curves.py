@@ -127,7 +127,7 @@ def _curves(series, title, metric, width, label, about) -> str:
     height = TOP + plot + BOTTOM + 19 * rows
     y_axis = _value_axis(series, TOP + plot, TOP)
     x_axis = _count_axis(series, LEFT, width - right)
-    body = _frame(x_axis, y_axis, title, width, plot)
+    body = _frame(x_axis, y_axis, title, plot)
     ends = _svg.spread([y_axis(s.mean[-1]) for s in series], 16, TOP, TOP + plot)
     for i, (s, name) in enumerate(zip(series, names)):
         dodge = (i - (len(series) - 1) / 2) * min(4.0, 24 / len(series))
@@ -152,7 +152,7 @@ def _curves(series, title, metric, width, label, about) -> str:
     return _svg.picture(body, width, height, label, "chart")
 
 
-def _frame(x_axis: Axis, y_axis: Axis, title: str, width: float, plot: float) -> list[str]:
+def _frame(x_axis: Axis, y_axis: Axis, title: str, plot: float) -> list[str]:
     body = []
     for tick in y_axis.ticks:
         y = y_axis(tick)

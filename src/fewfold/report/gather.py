@@ -49,7 +49,7 @@ def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> Re
     frames = {name: read_table(path, name) for name, path in tables.items()}
     return ReportContent(
         **frames,
-        datasets={name: _dataset_view(files, frames["summary"], name)
+        datasets={name: _dataset_view(files)
                   for name, files in datasets.items()},
         stages=stage_costs(logs),
         rule_edges=[tuple(e) for e in edges],
@@ -88,7 +88,7 @@ def stage_costs(logs) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["rule", "target", "seconds", "max_rss_mb", "cpu_percent"])
 
 
-def _dataset_view(files, summary, name):
+def _dataset_view(files):
     data, truth = read_features(files["features"]), read_labels(files["labels"])
     with read(files["map"], "draw_map") as picture:
         shown, positions = picture["shown"], picture["positions"]
