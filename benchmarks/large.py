@@ -6,14 +6,17 @@
     python benchmarks/large.py graph 25000 100000 1000000    # the job that builds a graph
     python benchmarks/large.py eigen 100000                  # 200 eigenvectors of the graph
     python benchmarks/large.py atlas 100000                  # atlas of a sample, all rows encoded
+    python benchmarks/large.py atlas_svm 100000              # linear SVMs on an atlas, whole fit
+    python benchmarks/large.py digits 100000                 # deformed digits, invariant graph
     python benchmarks/large.py peers 100000 1000000          # neighbor searches at recall 0.99
     python benchmarks/large.py isotropic 20000 40000 80000   # the search where it is slowest
     python benchmarks/large.py check 100000                  # against plain float64; lists needed
     python benchmarks/large.py table                         # Markdown for docs/scaling.md
 
-The data are curved manifolds, 50 columns (label: 30) of float32 with 100 labels (label: 500). What
-was measured is appended to data/measured/large.csv. CPU seconds include the start of Python and
-exclude numba's compilation (a small fit comes first, and is taken off).
+The data are curved manifolds, 50 columns (label: 30) of float32 with 100 labels (label: 500), and
+MNIST's digits deformed (digits). What was measured is appended to data/measured/large.csv. CPU
+seconds include the start of Python and exclude numba's compilation (a small fit comes first, and
+is taken off).
 """
 
 from __future__ import annotations
@@ -200,6 +203,48 @@ def atlas(n: int, folder: str) -> None:
     print(f"  {len(found['means'])} charts, mean squared error {np.mean(errors):.3f}")
 
 
+def atlas_svm(n: int, folder: str) -> None:
+    """Label by linear SVMs on the features of an atlas: fit it, encode all rows, learn, answer."""
+    from fewfold import AtlasSVC
+
+    X, truth = np.load(f"{folder}/X.npy"), np.load(f"{folder}/y.npy")
+    labeled = np.random.default_rng(0).choice(n, LABELS, replace=False)
+    y = np.full(n, -1)
+    y[labeled] = truth[labeled]
+    few = np.where(np.arange(25_000) < LABELS, truth[:25_000], -1)
+    AtlasSVC("linear").fit(X[:25_000].copy(), few)  # compiles
+    start = time.process_time()
+    model = AtlasSVC("linear").fit(X, y)
+    wrong = np.delete(model.transduction_ != truth, labeled)
+    measured("AtlasSVC, linear", n, start, error=round(float(wrong.mean()), 4))
+
+
+def digits(n: int, folder: str) -> None:
+    """Label deformed digits over the graph that ignores small deformations; three draws."""
+    from fewfold.datasets import load
+    from fewfold.graph.build import build_graph
+    from fewfold.methods.diffusion.estimator import diffuse, image_graph_settings
+
+    data = load("deformed_mnist", n_samples=n, seed=1)
+    settings = image_graph_settings((28, 28))
+    build_graph(data.X[:2000].copy(), settings)  # compiles
+    start = time.process_time()
+    W = build_graph(data.X, settings).W
+    measured("deformed digits, invariant graph", n, start)
+    for n_labels in (10, 100):
+        errors, start = [], time.process_time()
+        for draw in range(3):
+            rng = np.random.default_rng(draw)
+            own = [np.flatnonzero(data.y == c) for c in range(10)]
+            labeled = np.concatenate([rng.choice(r, n_labels // 10, replace=False) for r in own])
+            proba, _ = diffuse(W, labeled, data.y[labeled], 10)
+            wrong = np.delete(proba.argmax(axis=1) != data.y, labeled)
+            errors.append(float(wrong.mean()))
+        print(f"  errors with {n_labels} labels: {', '.join(f'{e:.4f}' for e in errors)}")
+        measured(f"deformed digits, diffusion, {n_labels} labels, 3 draws", n, start,
+                 error=round(np.mean(errors), 4))  # fmt: skip
+
+
 def isotropic(n: int, folder: str) -> None:
     """Search neighbors of normal columns, which fill all their dimensions evenly."""
     from fewfold.graph.neighbors import nearest_neighbors
@@ -338,8 +383,9 @@ def table() -> None:
 
 TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
          "_graph": graph, "_read": read, "_read_file": read_file,
-         "_label": label, "_isotropic": isotropic, "_atlas": atlas}  # fmt: skip
-MADE_BY_THEMSELVES = ("label", "isotropic", "read")
+         "_label": label, "_isotropic": isotropic, "_atlas": atlas, "_digits": digits,
+         "_atlas_svm": atlas_svm}  # fmt: skip
+MADE_BY_THEMSELVES = ("label", "isotropic", "read", "digits")
 
 
 def main() -> None:
