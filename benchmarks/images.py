@@ -1,7 +1,12 @@
 """Errors of the image views beside single methods: ``python benchmarks/images.py SET``.
 
-Balanced draws from the training rows; error on the official test rows where there are any (USPS),
-otherwise on all unlabeled rows. `FEWFOLD_MIRROR` names the folder of the data.
+Balanced draws from the training rows; error on the official test rows where there are any (USPS,
+MNIST), otherwise on all unlabeled rows. `FEWFOLD_MIRROR` names the folder of the data.
+
+    python benchmarks/images.py mnist --new --budgets 100   # test rows are not in the graphs
+    python benchmarks/images.py mnist --all                 # all training rows are labeled
+
+Both run the views alone, without the methods beside them.
 """
 
 import argparse
@@ -26,6 +31,7 @@ BUDGETS = {
     "coil20": (20, 40),
     "digits": (10, 50, 100),
     "series": (3, 30),
+    "mnist": (10, 100, 1000),
     "usps-rotated": (10, 100, 300),
     "fashion-rotated": (10, 100, 1000),
     "digits-rotated": (10, 50, 100),
@@ -77,6 +83,39 @@ def answers(X, y, rows, shape, graphs, shared, seed):
     yield "ExtraTrees, pixels", trees.fit(X[rows], y[rows]).predict(X)
 
 
+def new_rows(X, y, shape, test, budgets, seeds):
+    """Print the error of test rows that neither the graphs nor the features have seen."""
+    seen, truth = X[~test], y[~test]
+    start = time.process_time()
+    shared = ImageViewsClassifier(shape, random_state=0).prepare(seen)
+    print(f"prepared in {time.process_time() - start:.0f} CPU s", flush=True)
+    for budget in budgets:
+        errors, start = [], time.process_time()
+        for seed in seeds:
+            rows = draw(truth, np.ones(len(truth), bool), budget, seed)
+            given = np.full(len(truth), -1)
+            given[rows] = truth[rows]
+            model = ImageViewsClassifier(shape, random_state=0).fit(seen, given, shared=shared)
+            errors.append(100 * np.mean(model.predict(X[test]) != y[test]))
+            print(f"  {budget} labels, draw {seed}: {errors[-1]:.2f}", flush=True)
+        seconds = (time.process_time() - start) / len(errors)
+        print(
+            f"new rows, {budget} labels, {len(errors)} draws: {np.mean(errors):.2f} ± "
+            f"{np.std(errors):.2f}, {seconds:.1f} CPU s each",
+            flush=True,
+        )
+
+
+def all_labels(X, y, shape, test):
+    """Print the error of test rows in the graphs where all training rows are labeled."""
+    start = time.process_time()
+    given = np.where(test, -1, y)
+    model = ImageViewsClassifier(shape, random_state=0).fit(X, given)
+    wrong = 100 * np.mean(model.transduction_[test] != y[test])
+    seconds = time.process_time() - start
+    print(f"all {(~test).sum()} labels: {wrong:.2f}, {seconds:.0f} CPU s, {model.details_}")
+
+
 def main():
     """Print a table: mean and standard deviation of the error in %."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -84,8 +123,21 @@ def main():
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--first", type=int, default=100, help="seed of the first draw")
     parser.add_argument("--angles", action="store_true", help="only whether images are turned")
+    parser.add_argument("--budgets", type=int, nargs="+", help="by default those of the set")
+    parser.add_argument("--new", action="store_true", help="test rows are not in the graphs")
+    parser.add_argument("--all", action="store_true", help="all training rows are labeled")
     options = parser.parse_args()
     X, y, shape, test = read(options.set)
+    budgets = options.budgets or BUDGETS[options.set]
+    if (options.new or options.all) and not test.any():
+        parser.error(f"{options.set} has no test rows; --new and --all take usps or mnist.")
+    if options.new:
+        seeds = range(options.first, options.first + options.trials)
+        new_rows(X, y, shape, test, budgets, seeds)
+        return
+    if options.all:
+        all_labels(X, y, shape, test)
+        return
     if options.angles:
         found = " / ".join(f"{value:.3f}" for value in angle_contrasts(X, shape))
         print(f"{options.set}: {found}; turned upright: {is_turned(X, shape)}")
@@ -95,7 +147,7 @@ def main():
     print(f"prepared in {time.process_time() - start:.0f} CPU s", flush=True)
     graphs = dict(zip(("invariant", "edges"), graphs_of(shared)))
     graphs["pixels"] = build_graph(X, n_neighbors=10, symmetrize="mean").W
-    for budget in BUDGETS[options.set]:
+    for budget in budgets:
         errors, start = {}, time.process_time()
         for trial in range(options.trials):
             rows = draw(y, ~test, budget, options.first + trial)
