@@ -1,5 +1,8 @@
 """Stage collect_metrics: all methods' rows as one table, its summary and the comparisons."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from operator import itemgetter
 
 from fewfold.pipeline.result_tables import read_rows, write_table

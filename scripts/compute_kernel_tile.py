@@ -1,5 +1,8 @@
 """Stage compute_kernel_tile: some labeled rows of a kernel matrix against all rows."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.methods.registry import kernels
 from fewfold.pipeline.chain_files import load_stages
 from fewfold.pipeline.kernel_files import level_rows, write_tile

@@ -1,5 +1,8 @@
 """Stage draw_map: a 2-D picture of the data, without labels."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.pipeline.artifacts import writing
 from fewfold.pipeline.stage_files import read_features
 from fewfold.pipeline.stages import stage_log
@@ -7,7 +10,7 @@ from fewfold.report.map_positions import map_rows
 
 
 def main(features, picture, *, seed):
-    shown, positions = map_rows(read_features(features).X, random_state=seed)
+    shown, positions = map_rows(read_features(features, images=False).X, random_state=seed)
     with writing(picture, "draw_map", seed=seed, inputs=[features]) as out:
         out.add("shown", shown)
         out.add("positions", positions)

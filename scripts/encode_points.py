@@ -1,5 +1,8 @@
 """Stage encode_points: every row, training and new, in the terms of a manifold model."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.exceptions import ArtifactError
 from fewfold.methods.base import load
 from fewfold.methods.registry import manifolds

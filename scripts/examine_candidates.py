@@ -1,5 +1,8 @@
 """Stage examine_candidates: what some candidates say of held-out labels and of all rows."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.labeling.run_stage import examine_some
 from fewfold.pipeline.stages import stage_log
 

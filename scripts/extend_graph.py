@@ -1,5 +1,8 @@
 """Stage extend_graph: weights of rows the graph never saw over its nodes."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from dataclasses import replace
 
 from fewfold.exceptions import ArtifactError

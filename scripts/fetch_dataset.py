@@ -1,5 +1,8 @@
 """Stage fetch_dataset: a source (published files, a generator, the user's file) to raw.h5."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.datasets import load
 from fewfold.pipeline.artifacts import writing
 from fewfold.pipeline.file_digests import check_unchanged

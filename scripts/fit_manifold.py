@@ -1,5 +1,8 @@
 """Stage fit_manifold: the shape of the data, learnt without labels."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.methods.registry import manifolds
 from fewfold.pipeline.artifacts import writing
 from fewfold.pipeline.chain_files import check_rows

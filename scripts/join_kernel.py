@@ -1,5 +1,8 @@
 """Stage join_kernel: row tiles as one virtual matrix."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.pipeline.kernel_files import join_tiles
 from fewfold.pipeline.stages import stage_log
 

@@ -1,5 +1,8 @@
 """Stage label_rows: the candidates combined, a label for each row, the model file, the report."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.labeling.run_stage import label_rows, report_rows
 from fewfold.pipeline.stages import stage_log
 

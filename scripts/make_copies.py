@@ -1,5 +1,8 @@
 """Stage make_copies: transformed copies of every row that some draw labels."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.pipeline.copies_files import rows_by_draw, write_copies
 from fewfold.pipeline.stage_files import read_features, read_splits
 from fewfold.pipeline.stages import stage_log

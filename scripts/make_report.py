@@ -1,5 +1,8 @@
 """Stage make_report: tables, predictions and pictures to one HTML file."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.pipeline.artifacts import atomic_path
 from fewfold.pipeline.stages import stage_log
 from fewfold.report.gather import gather

@@ -1,5 +1,8 @@
 """Stage prepare_candidates: what labeling needs and no label changes, computed once."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.labeling.prepared import write_prepared
 from fewfold.pipeline.stages import stage_log
 

@@ -1,5 +1,8 @@
 """Stage prepare_features: raw rows to scaled, projected features, new rows set apart."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 import numpy as np
 
 from fewfold.linalg.preparation import check_finite, count_oddities, fit_preparation, warn_oddities

@@ -1,5 +1,8 @@
 """Stage prepare_labels: the truth about the rows, apart from the features, and labeled draws."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 import numpy as np
 
 from fewfold.pipeline import layout
