@@ -5,6 +5,7 @@
     python benchmarks/workflow.py noop OUT             time until a finished 1000-job run answers
     python benchmarks/workflow.py speedup OUT          --cores 1 against --cores 2, equal jobs
     python benchmarks/workflow.py nodes OUT            one node of a SLURM against two, equal jobs
+    python benchmarks/workflow.py search OUT           tiles of 100 000 rows, on one node and two
     python benchmarks/workflow.py only-c OUT           MNIST, 600 labels: after a change of C only
 
 OUT is an empty folder for the runs. Wall times are of this machine: leave it alone meanwhile.
@@ -18,6 +19,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -158,6 +160,100 @@ def nodes(out: Path) -> None:
     print(f"speed-up: {found['1'] / found['2']:.2f}")
 
 
+SEARCHED = "results/big/graphs/euclidean.h5"
+SEARCHES = {  # columns and settings of 100 000 rows in four tiles
+    "approximate": (50, {"tile_rows": 25_000}),
+    "exact": (200, {"graphs": {"euclidean": {"method": "exact", "tile_rows": 25_000}}}),
+}
+
+
+def searched(folder: Path) -> tuple:
+    """Return the neighbors and the recall in a graph file."""
+    from fewfold.pipeline.artifacts import read
+
+    with read(folder / SEARCHED, "build_graph") as file:
+        return file["indices"].tobytes(), file["distances"].tobytes(), file.note("recall")
+
+
+def search(out: Path, repeats: int = 2) -> None:
+    """Neighbors of 100 000 rows: tiles on a real SLURM of two nodes with one core each (as root).
+
+    One node is drained for the first of each pair of runs, and killed (kill -9 of its daemon and
+    its jobs) in the middle of the last run. What is before the tiles (features, index) is done
+    already; the graph is put together in the time that is measured.
+    """
+    cluster = ROOT / "tests/cluster"
+    home = Path(tempfile.mkdtemp(prefix="fewfold-slurm-", dir="/tmp"))
+    start = [cluster / "slurm.sh", "start", home, "2", "1", "12000"]
+    one_core = ["--set-threads", "search_neighbors=1", "build_graph=1"]
+    try:
+        for kind, (columns, more) in SEARCHES.items():
+            options = {"n_samples": 100_000, "n_features": columns, "seed": 1}
+            data = {"source": "curved_manifolds", "options": options, "scale": "none"}
+            config = {"run": {"datasets": ["big"], "methods": ["diffusion"], "labels": [100],
+                              "trials": 1}, "datasets": {"big": data}}  # fmt: skip
+            one_job = {"graphs": {"euclidean": {"method": kind, "tile_rows": 100_000}}}
+            seconds, _ = snakemake(out / kind / "one", config | one_job, "--cores", "1", "--",
+                                   SEARCHED)  # fmt: skip
+            print(f"{kind}, {columns} columns, one job: {costs(out / kind / 'one', 's'):.1f} s of "
+                  f"jobs, {seconds:.1f} s with Snakemake", flush=True)  # fmt: skip
+            whole, found = searched(out / kind / "one"), {}
+            more = {"graphs": {"euclidean": {"method": kind}}} | more
+            before = ["results/big/features.h5"]
+            before += ["results/big/graphs/euclidean/index.h5"] * (kind == "approximate")
+            for run in range(repeats):
+                for nodes in (1, 2):
+                    folder = out / kind / f"nodes_{nodes}_{run}"
+                    snakemake(folder, config | more, "--cores", "2", "--", *before)
+                    subprocess.run(start, check=True)
+                    if nodes == 1:
+                        set_node("drain")
+                    took, _ = snakemake(folder, config | more, *one_core, "--", SEARCHED,
+                                        profile=cluster / "profile")  # fmt: skip
+                    found.setdefault(nodes, []).append(took)
+                    same = searched(folder) == whole
+                    print(f"  {nodes} nodes: {took:.1f} s, the same: {same}", flush=True)
+                    if nodes == 1:
+                        set_node("resume")
+            ratios = [a / b for a, b in zip(found[1], found[2])]
+            print(f"  speed-up: {', '.join(f'{r:.2f}' for r in ratios)}", flush=True)
+        die_in_the_middle(out / kind, config | more, before, one_core, start, whole)
+    finally:
+        subprocess.run([cluster / "slurm.sh", "stop", home], check=True)
+
+
+def set_node(state: str) -> None:
+    """Drain the second node, or take it back."""
+    words = ["nodename=node2", f"state={state}", "reason=measured"]
+    subprocess.run(["scontrol", "update", *words], check=True)
+
+
+def die_in_the_middle(out, config, before, one_core, start, whole) -> None:
+    """Kill a node while both have a tile; the run ends with the other."""
+    folder = out / "dies"
+    snakemake(folder, config, "--cores", "2", "--", *before)
+    subprocess.run(start, check=True)
+    home = start[2]
+
+    def kill():
+        while len(list((folder / "logs").rglob("search_neighbors_*.cost.tsv"))) < 2:
+            time.sleep(0.5)
+        time.sleep(2)  # into the next tile
+        subprocess.run([start[0], "kill", home, "node2"], check=True)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    took, _ = snakemake(
+        folder, config, *one_core, "--", SEARCHED, profile=start[0].parent / "profile"
+    )
+    killer.join()
+    jobs = subprocess.run(["scontrol", "show", "jobs"], text=True, check=True,
+                          capture_output=True).stdout  # fmt: skip
+    lost = sum("JobState=NODE_FAIL" in job and str(folder) in job for job in jobs.split("\n\n"))
+    print(f"  a node dies: {took:.1f} s, {lost} jobs lost with it, "
+          f"the same: {searched(folder) == whole}", flush=True)  # fmt: skip
+
+
 def only_c(out: Path) -> None:
     """MNIST with 600 labels; then again with another C of the SVM.
 
@@ -188,7 +284,7 @@ def only_c(out: Path) -> None:
 
 def main() -> None:
     commands = {"jobs": jobs, "overhead": overhead, "noop": noop, "speedup": speedup,
-                "nodes": nodes, "only-c": only_c}  # fmt: skip
+                "nodes": nodes, "search": search, "only-c": only_c}  # fmt: skip
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else Path())

@@ -1,5 +1,8 @@
 """Stage build_graph: neighbors to a weighted, symmetric graph."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from fewfold.graph.build import GraphSettings, find_neighbors, graph_from_neighbors
 from fewfold.pipeline.graph_files import read_neighbors, write_graph
 from fewfold.pipeline.stage_files import read_features
@@ -11,7 +14,7 @@ def main(tiles, graph, *, graph_settings, image_shape=None, features=None):
     if features is None:
         neighbors = read_neighbors(tiles)
     else:  # few rows: the search is not worth a job of its own
-        neighbors = find_neighbors(read_features(features).X, settings)
+        neighbors = find_neighbors(read_features(features, images=False).X, settings)
     built = graph_from_neighbors(neighbors, settings)
     write_graph(graph, built, inputs=[features] if features else tiles)
     print(

@@ -1,5 +1,8 @@
 """Stage train_method: methods on a batch of labeled draws: labels for all rows, and scores."""
 
+import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+# isort: split
 from functools import partial
 
 import numpy as np
@@ -16,14 +19,15 @@ from fewfold.report.pictures import add_figures
 
 
 def main(files, predictions, metrics, *, dataset, methods, first, last, figures=False):
-    inputs, truth = load_inputs(files)
+    learners = [records()[entry["learner"]] for entry in methods.values()]
+    images = any(learner.needs.images or (figures and learner.figures) for learner in learners)
+    inputs, truth = load_inputs(files, images=images)
     splits = read_splits(files["splits"], len(truth.y))
     dtype = np.float64 if truth.task == "regression" else np.int32
     notes, rows = [], []
     sources = [files[k] for k in ("features", "labels", "splits")]
     with writing(predictions, "train_method", settings=methods, inputs=sources) as out:
-        for method, entry in methods.items():
-            record = records()[entry["learner"]]
+        for record, (method, entry) in zip(learners, methods.items()):
             cells = run_cells(
                 partial(fit_draw, record),
                 inputs,

@@ -34,7 +34,8 @@ USED_BY = {
 }  # fmt: skip
 STAGES = {
     "raw": "fetch_dataset", "features": "prepare_features", "labels": "prepare_labels",
-    "splits": "draw_splits", "neighbors": "search_neighbors", "graph": "build_graph",
+    "splits": "draw_splits", "index": "index_neighbors", "neighbors": "search_neighbors",
+    "graph": "build_graph",
     "extension": "extend_graph", "manifold": "fit_manifold", "embedding": "fit_manifold",
     "atlas": "fit_manifold", "sne": "fit_manifold", "hellinger": "fit_manifold",
     "points": "encode_points", "partitions": "encode_points",
@@ -64,6 +65,7 @@ def make_stage_files(folder):
     stage("prepare_labels", files["raw"], files["labels"], files["splits"], held_out=held,
           draws=draws)  # fmt: skip
     graph = {"n_neighbors": 5}
+    stage("index_neighbors", files["features"], files["index"], search=INDEXED)
     stage("search_neighbors", files["features"], files["neighbors"], search=graph, tile=0,
           n_tiles=1)  # fmt: skip
     stage("build_graph", [files["neighbors"]], files["graph"], graph_settings=graph)
@@ -208,6 +210,21 @@ def _use_raw(path, files):
     assert len(read_labels(out).y) == X.shape[0]
 
 
+INDEXED = {"n_neighbors": 5, "method": "approximate"}
+
+
+def _use_index(path, files):
+    from fewfold.graph.build import GraphSettings
+    from fewfold.graph.tiles import search_tile
+    from fewfold.pipeline.index_files import reading_index
+
+    with reading_index(path, INDEXED) as index:
+        rows, found = search_tile(index, GraphSettings(**INDEXED), 0, 1)
+    assert sorted(rows) == list(range(len(rows))) and found.indices.shape == (len(rows), 5)
+    assert (found.indices >= 0).all() and (found.indices < len(rows)).all()
+    assert np.isfinite(found.distances).all()
+
+
 def _use_neighbors(path, files):
     from fewfold.graph.build import GraphSettings, graph_from_neighbors
     from fewfold.pipeline.graph_files import read_neighbors
@@ -307,7 +324,8 @@ _MORE = {
     "points": _compute_tiles, "splits": _copy,
 }  # fmt: skip
 _USES = {
-    "raw": _use_raw, "neighbors": _use_neighbors, "tile": _use_tile, "sparse_tile": _use_tile,
+    "raw": _use_raw, "index": _use_index, "neighbors": _use_neighbors, "tile": _use_tile,
+    "sparse_tile": _use_tile,
     "predictions": _use_predictions, "prepared": _use_prepared, "evidence": _use_evidence,
     "answer": _use_answer, "table": _use_answer, "map": _use_map,
 }  # fmt: skip

@@ -73,7 +73,8 @@ def table(schema: dict, node: dict) -> list[str]:
 
 def reference(schema: dict) -> str:
     """Return the whole reference as Markdown."""
-    lines = [HEAD]
+    alone = {k: v for k, v in schema["properties"].items() if k not in SECTIONS}
+    lines = [HEAD, *table(schema, {"properties": alone}), ""]
     for section, words in SECTIONS.items():
         lines += [f"## {section}", "", words, ""]
         node = resolve(schema, schema["properties"][section])

@@ -3,6 +3,7 @@
 # without systemd or cgroups.
 #   slurm.sh start HOME [NODES] [CPUS] [MEM_MB]     start; HOME holds all state
 #   slurm.sh stop HOME                              stop what was started, by pid file
+#   slurm.sh kill HOME NODE                         kill -9 a node's daemon and all that runs on it
 #   slurm.sh install                                install Debian's packages if they are not there
 set -euo pipefail
 
@@ -54,6 +55,7 @@ ReturnToService=1
 MpiDefault=none
 MinJobAge=7200
 KillWait=5
+SlurmdTimeout=30
 SlurmdParameters=config_overrides
 DefMemPerCPU=500
 EnforcePartLimits=ALL
@@ -91,6 +93,21 @@ start() {
   wait_for bash -c "test \$(sinfo -h -N -t idle,alloc,mix -o %N | sort -u | wc -l) -eq $nodes"
 }
 
+kill_node() {
+  local home=$1 node=$2 environ pid parent doomed=""
+  doomed=$(cat "$home/run/slurmd-$node.pid")
+  # A job's processes have the node's name, and SLURM's process that watches over them above.
+  for environ in /proc/[0-9]*/environ; do
+    tr '\0' '\n' < "$environ" 2>/dev/null | grep -qx "SLURMD_NODENAME=$node" || continue
+    pid=${environ#/proc/} pid=${pid%/environ}
+    doomed+=" $pid"
+    parent=$(awk '/^PPid:/ {print $2}' "/proc/$pid/status" 2>/dev/null || true)
+    [ "$(cat "/proc/${parent:-0}/comm" 2>/dev/null || true)" = slurmstepd ] && doomed+=" $parent"
+  done
+  for pid in $doomed; do kill -9 "$pid" 2>/dev/null || true; done
+  rm -f "$home/run/slurmd-$node.pid"
+}
+
 stop() {
   local home=$1 pid_file pid
   export SLURM_CONF=$home/etc/slurm.conf
@@ -111,4 +128,7 @@ stop() {
   true
 }
 
-"$@"
+case "$1" in
+  kill) kill_node "${@:2}" ;;
+  *) "$@" ;;
+esac

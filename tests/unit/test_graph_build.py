@@ -198,7 +198,7 @@ def test_files_come_back(tmp_path, points, recall):
     neighbors = Neighbors(found.indices, found.distances, recall)
     for i, rows in enumerate((slice(0, 30), slice(30, 40))):
         tile = Neighbors(neighbors.indices[rows], neighbors.distances[rows], recall)
-        write_neighbors(tmp_path / f"n{i}.h5", tile, first_row=rows.start)
+        write_neighbors(tmp_path / f"n{i}.h5", tile)
     joined = read_neighbors([tmp_path / "n0.h5", tmp_path / "n1.h5"])
     np.testing.assert_array_equal(joined.indices, neighbors.indices)
     assert joined.recall == recall

@@ -130,6 +130,17 @@ def test_sizes_and_tiles():
     assert plan(graphs__euclidean__tile_rows=50).graph_tiles("tiny", "euclidean") == 3
 
 
+def test_an_approximate_search_is_one_job_unless_the_run_is_cut():
+    found = {"graphs__euclidean__method": "approximate", "graphs__euclidean__tile_rows": 50}
+    for more, tiles in (({}, 1), ({"tile_rows": 120}, 1), ({"tile_rows": 50}, 3)):
+        made = plan(**found, **more)
+        assert made.graph_tiles("tiny", "euclidean") == tiles
+        assert made.has_index("tiny", "euclidean") == (tiles > 1)
+        stages = {job.stage for job in Jobs(made).walk()}
+        assert ("index_neighbors" in stages) == (tiles > 1)
+    assert not plan(tile_rows=50).has_index("tiny", "euclidean")  # few rows: all are compared
+
+
 def test_methods_that_do_not_do_the_task_are_skipped_with_the_reason(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("x,y\n" + "\n".join(f"{i},{i / 3}" for i in range(20)))

@@ -119,4 +119,6 @@ def test_a_cost_file_of_a_killed_job_is_left_out_of_the_report(tmp_path, text):
 
     (tmp_path / "fetch_dataset.cost.tsv").write_text(text)
     (tmp_path / "draw_map.cost.tsv").write_text("s\tcpu_s\tmax_rss_mb\n2\t1\t90\n")
-    assert stage_costs(tmp_path).to_numpy().tolist() == [["draw_map", "all", 2.0, 90.0, 50.0]]
+    assert [list(c.values()) for c in stage_costs(tmp_path)] == [
+        ["draw_map", "all", 2.0, 90.0, 50.0]
+    ]

@@ -1,6 +1,29 @@
 """Neighbor graphs: tiles of the search, the weighted graph, its extension to new rows."""
 
 
+rule index_neighbors:
+    """Sort many rows into lists, once for all tiles of their approximate search."""
+    input:
+        unpack(jobs.inputs("index_neighbors")),
+    output:
+        **layout.OUTPUTS["index_neighbors"],
+    log:
+        layout.log("index_neighbors"),
+    cache: True
+    conda:
+        "../envs/fewfold.yaml"
+    threads: 2
+    resources:
+        **jobs.requests("index_neighbors"),
+    params:
+        settings=jobs.index_settings,
+        code=jobs.code("index_neighbors"),
+    message:
+        "Indexing {wildcards.dataset} for the search of {wildcards.graph}"
+    script:
+        "../../scripts/index_neighbors.py"
+
+
 rule search_neighbors:
     """Find the nearest rows of one tile of rows."""
     input:

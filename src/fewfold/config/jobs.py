@@ -39,7 +39,7 @@ WEIGHT_KEYS = ("weights", "bandwidth", "symmetrize", "tile_rows")
 READS = {
     "fetch_dataset": (),
     "draw_map": ("prepare_features",),
-    "search_neighbors": ("prepare_features",),
+    "index_neighbors": ("prepare_features",),
     "make_copies": ("prepare_features", "draw_splits"),
 }
 
@@ -246,10 +246,19 @@ class Jobs:
             **self._graph_file(wildcards, wildcards.graph),
         }
 
+    def _search_neighbors_inputs(self, wildcards):
+        if self.plan.has_index(wildcards.dataset, wildcards.graph):
+            return {"index": self._path("index_neighbors", wildcards, graph=wildcards.graph)}
+        return self._rows(wildcards, "prepare_features")
+
+    def index_settings(self, wildcards) -> dict:
+        """Which neighbors are searched, in all tiles."""
+        return {"search": plain(self.config["graphs"][wildcards.graph], WEIGHT_KEYS)}
+
     def search_settings(self, wildcards) -> dict:
         """Which neighbors are searched, and in which tile."""
         return {
-            "search": plain(self.config["graphs"][wildcards.graph], WEIGHT_KEYS),
+            **self.index_settings(wildcards),
             "tile": int(wildcards.tile),
             "n_tiles": self.plan.graph_tiles(wildcards.dataset, wildcards.graph),
         }

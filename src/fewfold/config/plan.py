@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache, cached_property
 
 from fewfold.exceptions import ConfigError, InputError
-from fewfold.graph.settings import PLAIN_METRICS, is_approximate
+from fewfold.graph.settings import is_approximate
 from fewfold.methods.registry import REFERENCES, methods, sections
 from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
@@ -391,9 +391,9 @@ class Plan:
         }
 
     def is_approximate(self, name: str, graph: str) -> bool:
-        """Whether neighbors are searched in lists of rows, by the job that weighs the graph."""
+        """Whether neighbors are searched in lists of rows."""
         entry, is_sparse = self.config["graphs"][graph], self.describe(name).sparse
-        is_plain = entry.get("metric", "euclidean") in PLAIN_METRICS
+        is_plain = entry.get("metric", "euclidean") in ("euclidean", "cosine")
         is_plain = is_plain and not entry.get("canonicalize") and not is_sparse
         return is_plain and is_approximate(entry.get("method", "auto"), self.n_rows(name))
 
@@ -401,5 +401,11 @@ class Plan:
         """Return the number of jobs that a graph's neighbor search is cut into."""
         entry, n = self.config["graphs"][graph], self.n_rows(name)
         if self.is_approximate(name, graph):
-            return 1  # seconds for a million rows, of which sorting them into lists is a large part
+            # Seconds for a million rows, of which sorting them into lists is a large part: one job,
+            # unless the run is told otherwise, as by the profile of a cluster.
+            return -(-n // self.config.get("tile_rows", n))
         return -(-n // entry.get("tile_rows", 20000))
+
+    def has_index(self, name: str, graph: str) -> bool:
+        """Whether the tiles of a graph's search share an index in a file."""
+        return self.is_approximate(name, graph) and self.graph_tiles(name, graph) > 1

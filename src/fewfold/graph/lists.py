@@ -30,8 +30,10 @@ _MANY_LISTS = 1024
 _GROUPS = 10
 # Up to this many nearest centers are found by inserting, more by partitioning.
 _MANY_PROBES = 64
-# Queries handled together: few enough to stay near the processor, many enough for each list.
+# Queries handled together, at most: few enough to stay near the processor, many for each list.
 _QUERIES = 8192
+# Chunks of an index's own rows come in multiples of this, so that jobs can have equal shares.
+_SHARES = 4
 # Rows that the number of lists to visit is chosen on.
 _SAMPLE = 256
 
@@ -56,6 +58,8 @@ class ListIndex:
         Number of each row, list by list.
     points, norms : float32 ndarrays of shape (n, n_reduced), (n,)
         The rows in that order, and their squared lengths.
+    full : float32 ndarray of shape (n, n_features), or None
+        Wide rows themselves in that order, for a search that has no other access to them.
     """
 
     middle: np.ndarray
@@ -67,6 +71,7 @@ class ListIndex:
     rows: np.ndarray
     points: np.ndarray
     norms: np.ndarray
+    full: np.ndarray | None = None
 
     @property
     def n_lists(self) -> int:
@@ -103,7 +108,7 @@ def build_index(base: np.ndarray, *, seed: int = 0, n_lists: int | None = None) 
     def sort_in(part):
         home[part] = _nearest_centers(points[part], 1, centers, group_centers, groups)[:, 0]
 
-    _in_threads(sort_in, n)
+    _in_threads(sort_in, _slices(n))
     order, starts = _by_number(home, len(centers))
     points = points[order]
     norms = np.einsum("ij,ij->i", points, points)
@@ -145,6 +150,75 @@ def choose_probes(index: ListIndex, k: int, goal: float, *, seed: int = 0) -> in
     return int(np.quantile(ranks, goal, method="higher")) + 1
 
 
+def own_chunks(n: int) -> list[slice]:
+    """Cut an index's rows, list by list, into the chunks that are searched together.
+
+    A product of many rows rounds otherwise than one of few. Chunks depend on the number of rows
+    alone, so whatever job searches a chunk finds the same to the bit.
+
+    Examples
+    --------
+    >>> own_chunks(20_000)
+    [slice(0, 6666, None), slice(6666, 13333, None), slice(13333, 20000, None)]
+    >>> len(own_chunks(100_000))
+    16
+    """
+    count = max(1, -(-n // _QUERIES))
+    if count > _SHARES:
+        count = -(-count // _SHARES) * _SHARES
+    return [slice(n * i // count, n * (i + 1) // count) for i in range(count)]
+
+
+def search_own(
+    index: ListIndex,
+    k: int,
+    *,
+    n_probes: int,
+    spare: int = SPARE,
+    base: np.ndarray | None = None,
+    chunks: slice | None = None,
+    progress=None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the closest other rows of an index's own rows.
+
+    Parameters
+    ----------
+    index : ListIndex
+    k : int
+        Below the number of rows.
+    n_probes, spare, progress : as in `search_index`
+    base : float32 ndarray of shape (n, n_features), optional
+        Wide rows by number, where the index does not have them itself.
+    chunks : slice, optional
+        Which of `own_chunks` are searched; all without it.
+
+    Returns
+    -------
+    found, squared : int64 and float32 ndarrays of shape (m, k)
+        As of `search_index`; of all rows by their number, of some chunks list by list.
+    """
+    parts = own_chunks(len(index.rows))
+    parts = parts if chunks is None else parts[chunks]
+    first = parts[0].start
+    found, squared = _none_found(parts[-1].stop - first, k)
+
+    def compare(asking):
+        if base is None:
+            return lambda kept, numbers: (index.full, index.full[asking], kept)
+        return lambda kept, numbers: (base, base[index.rows[asking]], numbers)
+
+    def search(part):
+        V, own = index.points[part], np.arange(part.start, part.stop)
+        closest = _closest(index, V, own, k, n_probes, spare, compare(part))
+        where = slice(part.start - first, part.stop - first)
+        if chunks is None:
+            where = index.rows[part]
+        found[where], squared[where] = closest
+
+    _in_threads(search, parts, progress)
+    return found, squared
+
+
 def search_index(
     index: ListIndex,
     base: np.ndarray,
@@ -156,7 +230,7 @@ def search_index(
     spare: int = SPARE,
     progress=None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find close rows in the lists nearest to each query.
+    """Find close rows in the lists nearest to each query; in all of them where these hold too few.
 
     Parameters
     ----------
@@ -177,40 +251,55 @@ def search_index(
     Returns
     -------
     found : int64 ndarray of shape (m, k)
-        Closest first; -1 where the lists held too few rows.
+        Closest first, ties by row number.
     squared : float32 ndarray of shape (m, k)
         Squared distances.
     """
-    from fewfold.graph._closest import squared_gaps
-
     n, m = len(index.rows), len(query)
-    wanted = min(k, n) if index.turn is None else min(spare * k, n)
     place = np.empty(n + 1, np.int64)
     place[index.rows], place[-1] = np.arange(n), -1
-    is_self = query is base and m == n
     # Queries by their nearest list: those of a chunk visit the same few lists.
-    order = index.rows if is_self else _by_home(index, query)
+    order = _by_home(index, query)
     own = np.full(m, -1, np.int64) if own is None else np.asarray(own, np.int64)
-    found, squared = _none_found(m, min(k, wanted))
+    found, squared = _none_found(m, min(k, n))
 
     def search(part):
         asking = order[part]
-        V = index.points[part] if is_self else index.reduce(query[asking])
-        visited = index.nearest_lists(V, min(n_probes, index.n_lists))
-        kept, gaps = _scan(
-            V, index.points, index.norms, index.starts, visited, place[own[asking]], wanted
-        )
-        numbers = np.where(kept < 0, -1, index.rows[kept])
-        if index.turn is None:
-            squared_gaps(index.points, V, kept, gaps)
-        else:
-            squared_gaps(base, query[asking], numbers, gaps)
-        closest = np.lexsort((numbers, gaps), axis=1)[:, : found.shape[1]]
-        found[asking] = np.take_along_axis(numbers, closest, 1)
-        squared[asking] = np.take_along_axis(gaps, closest, 1)
+        rows = query[asking]
+        found[asking], squared[asking] = _closest(
+            index, index.reduce(rows), place[own[asking]], k, n_probes, spare,
+            lambda kept, numbers: (base, rows, numbers),
+        )  # fmt: skip
 
-    _in_threads(search, m, progress)
+    _in_threads(search, _slices(m), progress)
     return found, squared
+
+
+def _closest(index, V, own, k, n_probes, spare, full):
+    """Return the closest rows of reduced queries, and their squared distances.
+
+    ``full(kept, numbers)`` gives wide rows, wide queries, and where the former have the candidates.
+    """
+    from fewfold.graph._closest import squared_gaps
+
+    n = len(index.rows)
+    wanted = min(k if index.turn is None else spare * k, n)
+    k = min(k, n)
+    lists = index.points, index.norms, index.starts
+    visited = index.nearest_lists(V, min(n_probes, index.n_lists))
+    kept, gaps = _scan(V, *lists, visited, own, wanted)
+    short = np.flatnonzero(kept[:, k - 1] < 0)
+    for start in range(0, len(short), _SAMPLE):
+        rows = short[start : start + _SAMPLE]
+        everywhere = np.tile(np.arange(index.n_lists), (len(rows), 1))
+        kept[rows], gaps[rows] = _scan(V[rows], *lists, everywhere, own[rows], wanted)
+    numbers = np.where(kept < 0, -1, index.rows[kept])
+    if index.turn is None:
+        squared_gaps(index.points, V, kept, gaps)
+    else:
+        squared_gaps(*full(kept, numbers), gaps)
+    closest = np.lexsort((numbers, gaps), axis=1)[:, :k]
+    return np.take_along_axis(numbers, closest, 1), np.take_along_axis(gaps, closest, 1)
 
 
 def _by_home(index, query):
@@ -219,7 +308,7 @@ def _by_home(index, query):
     def nearest(part):
         home[part] = index.nearest_lists(index.reduce(query[part]), 1)[:, 0]
 
-    _in_threads(nearest, len(query))
+    _in_threads(nearest, _slices(len(query)))
     return np.argsort(home, kind="stable")
 
 
@@ -320,9 +409,12 @@ def _by_number(numbers, count):
     return order, np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=count))])
 
 
-def _in_threads(task, n, progress=None):
-    """Run a task on slices of n rows, in as many threads as faiss would use."""
-    parts = [slice(a, min(a + _QUERIES, n)) for a in range(0, n, _QUERIES)]
+def _slices(n):
+    return [slice(a, min(a + _QUERIES, n)) for a in range(0, n, _QUERIES)]
+
+
+def _in_threads(task, parts, progress=None):
+    """Run a task on slices of rows, in as many threads as faiss would use."""
     # Each thread multiplies for itself: threads of BLAS beside them would only wait.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(_n_threads()) as pool:
         for part, _ in zip(parts, pool.map(task, parts)):

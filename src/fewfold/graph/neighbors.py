@@ -22,6 +22,8 @@ _FEW_ROWS = 640
 _HANDFUL = 1000
 # Share of the true neighbors that an approximate search must find.
 MIN_RECALL = 0.99
+# Rows that the recall is measured on.
+_JUDGES = 500
 # Visiting more than this share of the lists costs as much as comparing each pair once: rows that
 # fill all their dimensions evenly have no near lists.
 _WORTH_ALL = 0.33
@@ -59,10 +61,18 @@ class KeptIndex:
     """What an approximate search over fixed rows prepares, kept for further batches of queries.
 
     Rows are sorted into lists, and the number of lists to visit is chosen, by the first batch.
+
+    Attributes
+    ----------
+    index : fewfold.graph.lists.ListIndex, or None
+    probes, spare : int
+        Arguments of its search.
+    recall : float, or None
+        Share of the true neighbors that these find, measured on a sample; None before.
     """
 
-    def __init__(self):
-        self.index = self.probes = self.spare = self.recall = None
+    def __init__(self, index=None, probes=None, spare=None, recall=None):
+        self.index, self.probes, self.spare, self.recall = index, probes, spare, recall
 
 
 def nearest_neighbors(
@@ -141,7 +151,7 @@ def nearest_neighbors(
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
     if query is None:
         query = X if np.array_equal(own, np.arange(n)) else X[rows]
-    base, wanted = _rows_for(X, query, metric)
+    base, wanted, is_empty = rows_for(X, query, metric)
     is_handful = method == "auto" and own is None and len(wanted) <= _HANDFUL
     if n < _FEW_ROWS or is_handful or not is_approximate(method, n):
         found, recall = _exact_search(base, wanted, n_neighbors, own, progress), None
@@ -150,39 +160,53 @@ def nearest_neighbors(
             base, wanted, n_neighbors, own, n_probes, min_recall, random_state, progress,
             KeptIndex() if kept is None else kept, method == "auto",
         )  # fmt: skip
-    return Neighbors(found[0], _to_distance(found[1], metric), recall)
+    if is_empty is not None:
+        without_direction(found, is_empty, own)
+    return Neighbors(found[0], to_distance(found[1], metric), recall)
 
 
 def _list_search(base, wanted, k, own, n_probes, min_recall, seed, progress, kept, may_be_exact):
-    """Search lists, more of them if the recall falls short; return what was found, and it."""
+    """Search lists; return what was found, and the recall."""
+    from fewfold.graph.lists import search_index, search_own
+
+    is_whole = wanted is base and own is not None
+    if kept.recall is None:
+        queries = (wanted, None) if own is None else (base, np.arange(len(base)))
+        settle(kept, base, *queries, k, n_probes, min_recall, seed, may_be_exact and is_whole)
+    if kept.recall is None:
+        return _exact_search(base, wanted, k, own, progress), None
+    visits = {"n_probes": kept.probes, "spare": kept.spare, "progress": progress}
+    if is_whole:
+        return search_own(kept.index, k, base=base, **visits), kept.recall
+    return search_index(kept.index, base, wanted, k, own, **visits), kept.recall
+
+
+def settle(kept, base, queries, own, k, n_probes, min_recall, seed, may_be_exact) -> None:
+    """Sort rows into lists, and choose on samples how many of them a search visits.
+
+    Nothing is kept where all pairs are to be compared.
+    """
     from fewfold.graph.lists import SPARE, build_index, choose_probes, search_index
 
-    if kept.index is None:
-        kept.index, kept.spare = build_index(base, seed=seed), SPARE
-        # Halfway between the least recall and 1: a sample chooses, another one judges.
-        kept.probes = n_probes or choose_probes(
-            kept.index, min(k, len(base) - 1), (1 + min_recall) / 2, seed=seed
-        )
-        is_wide = kept.probes > _WORTH_ALL * kept.index.n_lists
-        if may_be_exact and is_wide and wanted is base and own is not None:
-            return _exact_search(base, wanted, k, own, progress), None
+    index = build_index(base, seed=seed)
+    # Halfway between the least recall and 1: a sample chooses, another one judges.
+    probes = n_probes or choose_probes(
+        index, min(k, len(base) - 1), (1 + min_recall) / 2, seed=seed
+    )
+    if may_be_exact and probes > _WORTH_ALL * index.n_lists:
+        return
+    some = np.random.default_rng(seed + 1)
+    some = some.choice(len(queries), min(_JUDGES, len(queries)), replace=False)
+    asking, own = queries[some], None if own is None else own[some]
+    spare = SPARE
     while True:
-        found = search_index(
-            kept.index, base, wanted, k, own, n_probes=kept.probes, spare=kept.spare,
-            progress=progress,
-        )  # fmt: skip
-        _complete(base, wanted, own, k, found)
-        if kept.recall is not None:
-            return found, kept.recall
-        recall = _measure_recall(base, wanted, own, *found, seed + 1)
-        index = kept.index
-        is_all = kept.probes >= index.n_lists and (
-            index.turn is None or kept.spare * k >= len(base)
-        )
+        found = search_index(index, base, asking, k, own, n_probes=probes, spare=spare)
+        recall = _measure_recall(base, asking, own, *found)
+        is_all = probes >= index.n_lists and (index.turn is None or spare * k >= len(base))
         if n_probes or recall >= min_recall or is_all:
-            kept.recall = recall
-            return found, recall
-        kept.probes, kept.spare, progress = 2 * kept.probes, 2 * kept.spare, None
+            break
+        probes, spare = 2 * probes, 2 * spare
+    kept.index, kept.probes, kept.spare, kept.recall = index, probes, spare, recall
 
 
 def _check_choice(name, value, allowed):
@@ -190,37 +214,55 @@ def _check_choice(name, value, allowed):
         raise InputError(f"{name}={value!r} is unknown. Choose one of {', '.join(allowed)}.")
 
 
-def _rows_for(X, query, metric):
-    """Return the rows searched and the query rows as faiss wants them; one array if they are."""
+def rows_for(X, query, metric):
+    """Return the rows searched and the query rows as faiss wants them; one array if they are.
+
+    And which queries have no direction (None if all have one): see `without_direction`.
+    """
     given, X = X, np.ascontiguousarray(X, dtype=np.float32)
     query = X if query is given else np.ascontiguousarray(query, dtype=np.float32)
     if metric != "cosine":
-        return X, query
-    norms = [np.linalg.norm(M, axis=1, keepdims=True) for M in (X, query)]
+        return X, query, None
     is_one = query is X
-    X, query = (M / np.where(norm > 0, norm, 1) for M, norm in zip((X, query), norms))
-    empty = [(norm == 0).astype(np.float32) for norm in norms]
-    if not any(e.any() for e in empty):
-        query = X if is_one else query
-    else:
-        # One more direction each makes rows of zeros orthogonal to everything, as they should be.
-        X = np.hstack([X, empty[0], np.zeros_like(empty[0])])
-        query = np.hstack([query, np.zeros_like(empty[1]), empty[1]])
-    return X, query
+    norms = [np.linalg.norm(M, axis=1, keepdims=True) for M in ((X,) if is_one else (X, query))]
+    found = [M / np.where(norm > 0, norm, 1) for M, norm in zip((X, query), norms)]
+    empty = [norm == 0 for norm in norms]
+    if any(e.any() for e in empty):
+        # One more direction makes rows of zeros orthogonal to all others, as they should be.
+        found = [np.hstack([M, e.astype(np.float32)]) for M, e in zip(found, empty)]
+    return found[0], found[-1], empty[-1][:, 0] if empty[-1].any() else None
 
 
-def _to_distance(squared, metric):
+def without_direction(found, is_empty, own) -> None:
+    """Set, in place, the neighbors of rows of zeros: all rows are equally far, so the first."""
+    indices, squared = found
+    first = np.tile(np.arange(indices.shape[1]), (int(is_empty.sum()), 1))
+    if own is not None:
+        first += first >= own[is_empty, None]
+    indices[is_empty], squared[is_empty] = first, 2.0
+
+
+def to_distance(squared, metric):
+    """Return distances of a metric from squared Euclidean ones."""
     # Between unit vectors |a-b|^2 = 2 (1 - cos): one index serves both metrics.
     squared = np.maximum(squared, 0)
     return squared / 2 if metric == "cosine" else np.sqrt(squared)
 
 
 def _exact_search(base, wanted, k, own, progress):
-    if wanted is base and own is not None and len(base) >= _MANY_ROWS:
+    """Find the nearest rows; of own rows the same, whatever tile they are searched in."""
+    if own is None:
+        return _search(_flat_index(base), wanted, k, own, progress)
+    rows = slice(int(own[0]), int(own[-1]) + 1) if len(own) else slice(0, 0)
+    if len(base) >= _MANY_ROWS:
         from fewfold.graph.all_pairs import search_all_pairs
 
-        return search_all_pairs(base, k, progress)
-    return _search(_flat_index(base), wanted, k, own, progress)
+        return search_all_pairs(base, k, progress, rows)
+    # Distances are products, which round according to their shape: whole blocks, and a part of it.
+    first = rows.start // _BLOCK_ROWS * _BLOCK_ROWS
+    wider = base[first : -(-rows.stop // _BLOCK_ROWS) * _BLOCK_ROWS]
+    found = _search(_flat_index(base), wider, k, np.arange(first, first + len(wider)), progress)
+    return tuple(values[rows.start - first : rows.stop - first] for values in found)
 
 
 def _flat_index(base):
@@ -263,40 +305,27 @@ def _order(d2, found):
     return np.take_along_axis(found, order, 1), np.take_along_axis(d2, order, 1)
 
 
-def _complete(base, wanted, own, k, found):
-    """Search again exactly, in place, where the visited lists held too few rows."""
-    short = np.flatnonzero((found[0] < 0).any(axis=1))
-    if len(short):
-        again = _search(
-            _flat_index(base), wanted[short], k, None if own is None else own[short], None
-        )
-        found[0][short], found[1][short] = again
-
-
-def _measure_recall(base, wanted, own, found, squared, seed, sample=500):
-    """Return the share of some queries' neighbors that are as near as the last true one.
+def _measure_recall(base, wanted, own, found, squared):
+    """Return the share of the queries' neighbors found that are as near as the last true one.
 
     All rows that are as near as the last one found hold the true ones. Of rows equally far, any
     will do.
     """
-    k = found.shape[1]
-    rng = np.random.default_rng(seed)
-    pick = rng.choice(len(wanted), min(sample, len(wanted)), replace=False)
-    own = None if own is None else own[pick]
-    near = _rows_within(base, wanted[pick], squared[pick, -1])
+    m, k = found.shape
+    near = _rows_within(base, wanted, squared[:, -1])
     if near is None:  # duplicates without end
-        last = _search(_flat_index(base), wanted[pick], k, own, None)[0][:, -1]
+        last = _search(_flat_index(base), wanted, k, own, None)[0][:, -1]
     else:
         query, row, d2 = near
         if own is not None:
             other = row != own[query]
             query, row, d2 = query[other], row[other], d2[other]
         order = np.lexsort((row, d2, query))
-        last = row[order][np.searchsorted(query[order], np.arange(len(pick))) + k - 1]
-    gap = wanted[pick] - base[last]
+        last = row[order][np.searchsorted(query[order], np.arange(m)) + k - 1]
+    gap = wanted - base[last]
     radius = np.einsum("ij,ij->i", gap, gap)
     # Sums in another order differ by some rounding.
-    return float(np.mean(squared[pick] <= radius[:, None] * (1 + 1e-5)))
+    return float(np.mean(squared <= radius[:, None] * (1 + 1e-5)))
 
 
 def _rows_within(base, query, radii, most=1000):
@@ -379,4 +408,4 @@ def _sparse_search(X, k, query, rows, metric, progress):
         indices[block], squared[block] = _order(np.take_along_axis(d2, part, 1), part)
         if progress is not None:
             progress(block.stop - block.start)
-    return Neighbors(indices, _to_distance(squared, metric))
+    return Neighbors(indices, to_distance(squared, metric))

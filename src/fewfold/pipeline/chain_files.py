@@ -82,19 +82,21 @@ def _read_points(path, manifold):
     return {"points": own, "points_new": new or None}
 
 
-def load_inputs(files: dict) -> tuple[Inputs, Labels]:
+def load_inputs(files: dict, *, images: bool = True) -> tuple[Inputs, Labels]:
     """Read what a learner is given.
 
     Parameters
     ----------
     files : dict
         Paths of features and labels, and those that `load_stages` reads.
+    images : bool
+        Whether pixels beside principal components are read.
 
     Returns
     -------
     Inputs, Labels
     """
-    data, truth = read_features(files["features"]), read_labels(files["labels"])
+    data, truth = read_features(files["features"], images=images), read_labels(files["labels"])
     stages = load_stages(files)
     points = {name: stages.pop(name) for name in ("points", "points_new") if name in stages}
     if points:

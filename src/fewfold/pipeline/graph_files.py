@@ -9,30 +9,53 @@ from fewfold.graph.neighbors import Neighbors
 from fewfold.pipeline import artifacts
 
 
-def write_neighbors(path, neighbors: Neighbors, *, first_row=0, stage="search_neighbors", **prov):
-    """Write one tile of a neighbor search."""
+def write_neighbors(path, neighbors: Neighbors, rows=None, *, stage="search_neighbors", **prov):
+    """Write one tile of a neighbor search; ``rows`` are its rows' numbers if not consecutive."""
     with artifacts.writing(path, stage, **prov) as out:
         out.add("indices", neighbors.indices)
         out.add("distances", neighbors.distances)
-        out.note("first_row", int(first_row))
+        if rows is not None:
+            out.add("rows", rows)
         out.note("recall", neighbors.recall)
 
 
 def read_neighbors(paths, stage="search_neighbors") -> Neighbors:
-    """Read the tiles of a neighbor search, in order, as one."""
+    """Read the tiles of a neighbor search as one: in order, or by the numbers of their rows."""
     tiles = [artifacts.read(p, stage) for p in paths]
     n, k = sum(t.shape("indices")[0] for t in tiles), tiles[0].shape("indices")[1]
     for tile in tiles:
         if tile.shape("indices")[1] != k:
             tile.fail(f"holds {tile.shape('indices')[1]} neighbors per row, the first tile {k}")
         tile.check_rows("indices", tile["indices"], n)
-    recalls = [t.note("recall") for t in tiles if t.note("recall") is not None]
-    weights = [t.shape("indices")[0] for t in tiles if t.note("recall") is not None]
-    return Neighbors(
-        np.concatenate([t["indices"] for t in tiles]),
-        np.concatenate([t["distances"] for t in tiles]),
-        float(np.average(recalls, weights=weights)) if recalls else None,
-    )
+    indices = np.empty((n, k), np.int64)
+    distances = np.empty((n, k), np.float32)
+    for tile, rows in zip(tiles, _rows_of(tiles, n)):
+        indices[rows], distances[rows] = tile["indices"], tile["distances"]
+    return Neighbors(indices, distances, _recall_of(tiles))
+
+
+def _rows_of(tiles, n):
+    """Return the rows of each tile, which must be all rows, each once."""
+    if not any("rows" in tile for tile in tiles):
+        edges = np.cumsum([0, *(tile.shape("indices")[0] for tile in tiles)])
+        return [slice(a, b) for a, b in zip(edges[:-1], edges[1:])]
+    rows = [tile["rows"] for tile in tiles]
+    seen = np.zeros(n, bool)
+    for tile, own in zip(tiles, rows):
+        tile.check_rows("rows", own, n)
+        if seen[own].any() or len(np.unique(own)) < len(own):
+            tile.fail("names rows that another tile has, or a row twice")
+        seen[own] = True
+    return rows
+
+
+def _recall_of(tiles):
+    """Return the tiles' mean recall; that of their index where all have the same."""
+    known = [t for t in tiles if t.note("recall") is not None]
+    recalls = [t.note("recall") for t in known]
+    if len(set(recalls)) < 2:
+        return recalls[0] if recalls else None
+    return float(np.average(recalls, weights=[t.shape("indices")[0] for t in known]))
 
 
 def write_graph(path, graph: NeighborGraph, **prov) -> None:

@@ -19,6 +19,7 @@ OUTPUTS = {
         "labels": "results/{dataset}/labels.h5",
         "splits": "results/{dataset}/splits.h5",
     },
+    "index_neighbors": {"index": "results/{dataset}/graphs/{graph}/index.h5"},
     "search_neighbors": {"neighbors": "results/{dataset}/graphs/{graph}/neighbors_{tile}.h5"},
     "build_graph": {"graph": "results/{dataset}/graphs/{graph}.h5"},
     "extend_graph": {"extension": "results/{dataset}/graphs/{graph}.new.h5"},

@@ -38,15 +38,18 @@ def _reading(path, stage):
     return artifacts.read(path, maker, schema=SCHEMAS[stage])
 
 
-def read_features(path) -> Features:
-    """Read a file of stage prepare_features, or the features that `fewfold label` wrote."""
+def read_features(path, *, images: bool = True) -> Features:
+    """Read a file of stage prepare_features, or the features that `fewfold label` wrote.
+
+    Without ``images`` the pixels beside principal components, most of such a file, are not read.
+    """
     with _reading(path, "prepare_features") as file:
         shape = file.note("image_shape")
         return Features(
             X=file["X"],
             X_new=file.get("X_new"),
-            images=file.get("images"),
-            images_new=file.get("images_new"),
+            images=file.get("images") if images else None,
+            images_new=file.get("images_new") if images else None,
             image_shape=tuple(shape) if shape else None,
             feature_names=file.get("feature_names"),
         )

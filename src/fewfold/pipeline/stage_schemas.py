@@ -259,6 +259,42 @@ _GRAPH = {
     "component": array("n", kinds="iu", low=0, below="n"),
     "isolated": array("isolated", kinds="iu", low=0, below="n"),
 }
+# The rows in lists, or, where these save nothing, the rows alone.
+_INDEX = {
+    "middle": array("d", **_LARGE),
+    "turn": array("d", "r", **_LARGE),
+    "group_centers": array("groups", "r", **_LARGE),
+    "groups": array("group_edges", kinds="i", low=0, at_most="lists"),
+    "centers": array("lists", "r", **_LARGE),
+    "starts": array("list_edges", kinds="i", low=0, at_most="n"),
+    "rows": array("n", kinds="i", low=0, below="n"),
+    "points": array("n", "r", **_LARGE),
+    "norms": array("n", low=0),
+    "full": array("n", "d", **_LARGE),
+    "all_rows": array("n", "d", **_LARGE),
+    "empty": array("empty", kinds="i", low=0, below="n"),
+}
+
+
+def _index_agrees(notes, sizes, names):
+    if "all_rows" in names:
+        if set(names) - {"all_rows", "empty"}:
+            yield "it holds rows in lists and all rows"
+        return
+    if missing := sorted(set(_INDEX) - set(names) - {"turn", "full", "all_rows", "empty"}):
+        yield f"it lacks the arrays {', '.join(missing)}"
+        return
+    if ("turn" in names) != ("full" in names):
+        yield "wide rows need both turn and full"
+    elif "turn" not in names and sizes["d"] != sizes["r"]:
+        yield f"it has {sizes['r']} columns of points, of rows {sizes['d']}"
+    for edges, of in (("group_edges", "groups"), ("list_edges", "lists")):
+        if sizes[edges] != sizes[of] + 1 or not sizes[of]:
+            yield f"it has {sizes[edges]} edges of {sizes[of]} {of}"
+    if notes["recall"] is None or not 1 <= notes["probes"] or not 1 <= notes["spare"]:
+        yield "it does not say how many lists are visited"
+
+
 _KERNEL = {
     "rows": array("rows", kinds="iu", low=0),
     "K": array("rows", "columns", sparse=True),
@@ -321,12 +357,19 @@ SCHEMAS = {
             "seed": number(0, 2**64, whole=True),
         },
     ),
-    "search_neighbors": _whole(
+    "index_neighbors": StageSchema(
+        _INDEX,
+        notes={"probes": _COUNT, "spare": _COUNT, "recall": optional(_SHARE)},
+        agree=_index_agrees,
+    ),
+    "search_neighbors": StageSchema(
         {
             "indices": array("n", "k", kinds="iu", low=0),
             "distances": array("n", "k", low=0),
+            "rows": array("n", kinds="iu", low=0),
         },
-        notes={"first_row": _COUNT, "recall": optional(_SHARE)},
+        ("indices", "distances"),
+        notes={"recall": optional(_SHARE)},
     ),
     "build_graph": _whole(_GRAPH, notes=_GRAPH_NOTES, settings=_GRAPH_SETTINGS),
     "extend_graph": _whole({"weights": array("m", "n", low=0, sparse=True)}),
