@@ -1,7 +1,9 @@
 """A small but complete report, made the same each time."""
 
+import math
+from statistics import fmean, stdev
+
 import numpy as np
-import pandas as pd
 
 from fewfold.report.content import COLUMNS, DatasetView, ExtraFigure, PredictionView, ReportContent
 
@@ -16,24 +18,27 @@ def figure():
     return drawn
 
 
+def rows_of(table, *values):
+    """Rows of a table of the report from tuples in the order of its columns."""
+    return [dict(zip(COLUMNS[table], row, strict=True)) for row in values]
+
+
 def tables(dataset, metric, means, budgets=(10, 100), protocol="transductive", trials=4):
     """Metrics and their summary; ``means`` gives each method's mean at the first budget."""
-    rows = []
+    metrics, summary = [], []
     for method, mean in means.items():
         for n in budgets:
-            for trial in range(trials):
-                value = mean * (1 + budgets[0]) / (1 + n) * (1 + 0.05 * (trial - (trials - 1) / 2))
-                rows.append(
+            spread = 1 + 0.05 * (np.arange(trials) - (trials - 1) / 2)
+            values = (mean * (1 + budgets[0]) / (1 + n) * spread).tolist()
+            for trial, value in enumerate(values):
+                metrics.append(
                     (dataset, method, n, trial, trial, protocol, metric, value, 0.5, 0.1, "ok")
                 )
-    metrics = pd.DataFrame(rows, columns=COLUMNS["metrics"])
-    keys = ["dataset", "method", "n_labeled", "protocol", "metric"]
-    groups = metrics.groupby(keys, sort=False)["value"]
-    summary = groups.agg(mean="mean", sd="std", trials="size").reset_index()
-    summary["low"] = summary["mean"] - summary["sd"]
-    summary["high"] = summary["mean"] + summary["sd"]
-    summary["failed"] = 0
-    return metrics, summary[COLUMNS["summary"]]
+            mid, sd = fmean(values), stdev(values) if trials > 1 else math.nan
+            summary.append(
+                (dataset, method, n, protocol, metric, mid, sd, mid - sd, mid + sd, trials, 0)
+            )
+    return rows_of("metrics", *metrics), rows_of("summary", *summary)
 
 
 def dataset(n=60, classes=3, images=True, name="blob", methods=("near", "far"), seed=0):
@@ -80,21 +85,18 @@ def regression(n=50):
 def content(name="blobs", methods=("near", "far"), **changes):
     metrics, summary = tables(name, "error", {methods[0]: 0.1, methods[1]: 0.3})
     more_metrics, more_summary = tables("curve", "mse", {"m": 0.02}, budgets=(10,))
-    comparisons = pd.DataFrame(
-        [
-            (name, 10, methods[0], methods[1], "error", -0.2, 0.001, 0.003),
-            (name, 100, methods[1], methods[0], "error", 0.02, 0.2, 0.4),
-        ],
-        columns=COLUMNS["comparisons"],
+    comparisons = rows_of(
+        "comparisons",
+        (name, 10, methods[0], methods[1], "error", -0.2, 0.001, 0.003),
+        (name, 100, methods[1], methods[0], "error", 0.02, 0.2, 0.4),
     )
     parts = dict(
-        metrics=pd.concat([metrics, more_metrics], ignore_index=True),
-        summary=pd.concat([summary, more_summary], ignore_index=True),
+        metrics=[*metrics, *more_metrics],
+        summary=[*summary, *more_summary],
         comparisons=comparisons,
         datasets={name: dataset(methods=methods), "curve": regression()},
-        stages=pd.DataFrame(
-            [("train", "a/1", 2.0, 300.0, 90.0), ("train", "a/2", 61.0, 1500.0, 150.0)],
-            columns=COLUMNS["stages"],
+        stages=rows_of(
+            "stages", ("train", "a/1", 2.0, 300.0, 90.0), ("train", "a/2", 61.0, 1500.0, 150.0)
         ),
         rule_edges=[("fetch", "train"), ("train", "report"), ("fetch", "report")],
         config={"run": {"seed": 0}},

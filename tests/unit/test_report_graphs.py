@@ -1,8 +1,8 @@
 """The table of methods that stand on several graphs."""
 
-import pandas as pd
+from _report_content import rows_of
 
-from fewfold.report.content import COLUMNS, ReportContent
+from fewfold.report.content import ReportContent
 from fewfold.report.graphs import OWN, by_graph
 from fewfold.report.page import render
 
@@ -32,7 +32,7 @@ def content(means, config=CONFIG):
         ("digits", method, 10, "transductive", "error", mean, 0.01, mean, mean, 5, 0)
         for method, mean in means.items()
     ]
-    summary = pd.DataFrame(rows, columns=COLUMNS["summary"])
+    summary = rows_of("summary", *rows)
     return ReportContent(summary=summary, config=config)
 
 

@@ -3,11 +3,10 @@
 import re
 from dataclasses import replace
 
-import pandas as pd
 import pytest
-from _report_content import content, tables
+from _report_content import content, rows_of, tables
 
-from fewfold.report.content import COLUMNS, ReportContent
+from fewfold.report.content import ReportContent, where
 from fewfold.report.overview import chart, conclusion, gather
 
 
@@ -17,11 +16,11 @@ def two_sets(**changes):
         tables("one", "error", {"a": 0.10, "b": 0.12, "c": 0.30}),
         tables("two", "error", {"a": 0.40, "b": 0.10}),
     ]
-    metrics, summary = (pd.concat(frames, ignore_index=True) for frames in zip(*parts))
+    metrics, summary = ([*one, *two] for one, two in zip(*parts))
     tests = [("one", n, "a", m, "error", -0.1, p, p) for n in (10, 100)
              for m, p in (("b", 0.5), ("c", 0.001))]  # fmt: skip
     tests += [("two", n, "a", "b", "error", 0.3, 0.001, 0.001) for n in (10, 100)]
-    comparisons = pd.DataFrame(tests, columns=COLUMNS["comparisons"])
+    comparisons = rows_of("comparisons", *tests)
     return ReportContent(metrics, summary, comparisons, **changes)
 
 
@@ -48,7 +47,8 @@ def test_the_conclusion_names_who_is_never_significantly_worse():
 
 def test_a_method_that_was_not_run_everywhere_is_named_too():
     given = two_sets()
-    given.comparisons.loc[given.comparisons["method_b"] == "c", "p_adjusted"] = 0.9
+    for test in where(given.comparisons, method_b="c"):
+        test["p_adjusted"] = 0.9
     assert "So in all comparisons in which they were run: c (2)." in conclusion(gather(given))
 
 
@@ -89,7 +89,6 @@ def test_many_columns_become_one_per_dataset_and_zero_has_a_ratio():
 
 def test_higher_is_better_for_scores():
     given = content()
-    summary = given.summary[given.summary["metric"] == "error"].copy()
-    summary["metric"] = "ari"
+    summary = [{**row, "metric": "ari"} for row in where(given.summary, metric="error")]
     found = gather(replace(given, summary=summary))
     assert found.methods[0] == "far" and found.cells["near", 0].ratio == pytest.approx(3)

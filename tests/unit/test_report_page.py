@@ -5,12 +5,12 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
-import pandas as pd
 import pytest
-from _report_content import HOSTILE, content, dataset, figure, tables
+from _report_content import HOSTILE, content, dataset, figure, rows_of, tables
 
 from fewfold.exceptions import InputError
 from fewfold.pipeline.provenance import templates_digest
+from fewfold.pipeline.result_tables import read_rows, write_table
 from fewfold.report.content import (
     COLUMNS,
     DatasetView,
@@ -112,9 +112,9 @@ def test_names_from_outside_are_escaped():
         skipped=[(HOSTILE, HOSTILE, HOSTILE)],
         rule_edges=[(HOSTILE, "b")],
         extra_figures=[ExtraFigure(HOSTILE, HOSTILE, HOSTILE, HOSTILE, figure())],
-        stages=pd.DataFrame([(HOSTILE, HOSTILE, 1, 1, 1)], columns=COLUMNS["stages"]),
+        stages=rows_of("stages", (HOSTILE, HOSTILE, 1, 1, 1)),
     )
-    given.metrics.loc[0, "status"] = HOSTILE
+    given.metrics[0]["status"] = HOSTILE
     page = render(given)
     reader = Reader(page)
     plain = Reader(render(content()))
@@ -154,8 +154,11 @@ def test_many_classes_become_a_list():
     assert "Confusion matrix" not in page and "true class" in page
 
 
-def test_names_that_look_like_numbers():
-    metrics, summary = tables(20, "error", {1: 0.1, 2: 0.2})
+def test_names_that_look_like_numbers(tmp_path):
+    found = dict(zip(("metrics", "summary"), tables("20", "error", {"1": 0.1, "2": 0.2})))
+    for name, rows in found.items():
+        write_table(tmp_path / f"{name}.csv", name, rows)
+    metrics, summary = (read_rows(tmp_path / f"{name}.csv", name) for name in found)
     view = dataset(methods=("2", "1"))
     page = render(ReportContent(metrics=metrics, summary=summary, datasets={"20": view}))
     assert page.count('class="dataset"') == 1
@@ -164,7 +167,7 @@ def test_names_that_look_like_numbers():
 
 def test_one_failed_trial_is_counted_and_named():
     given = content()
-    given.metrics.loc[0, ["status", "value"]] = ["not converged", np.nan]
+    given.metrics[0] |= {"status": "not converged", "value": np.nan}
     page = render(given)
     assert "1 of which did not end well" in page and "1 trial: not converged (1)" in page
 
@@ -174,7 +177,8 @@ def test_missing_column_is_named(table):
     given = content()
     last = COLUMNS[table][-1]
     with pytest.raises(InputError, match=f"'{table}' lacks '{last}'"):
-        render(replace(given, **{table: getattr(given, table).drop(columns=last)}))
+        rows = [{k: v for k, v in row.items() if k != last} for row in getattr(given, table)]
+        render(replace(given, **{table: rows}))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from fewfold.exceptions import InputError
 
@@ -30,8 +29,13 @@ COLUMNS = {
 TASKS = ("classification", "regression", "clustering")
 
 
-def _empty(name: str) -> Callable[[], pd.DataFrame]:
-    return lambda: pd.DataFrame(columns=COLUMNS[name])
+def where(rows: Sequence[Mapping], **values) -> list[Mapping]:
+    """Return the rows of a table that have these values.
+
+    >>> where([{"a": 1, "b": 2}, {"a": 1, "b": 3}], a=1, b=3)
+    [{'a': 1, 'b': 3}]
+    """
+    return [row for row in rows if all(row[key] == value for key, value in values.items())]
 
 
 @dataclass(frozen=True)
@@ -125,19 +129,19 @@ class ExtraFigure:
 
 @dataclass(frozen=True)
 class ReportContent:
-    """Everything a report shows; the tables' columns are in :data:`COLUMNS`.
+    """Everything a report shows. Tables are rows (mappings) with the keys of :data:`COLUMNS`.
 
     Parameters
     ----------
-    metrics : DataFrame
+    metrics : sequence of rows
         One row per dataset, method, n_labeled, trial and metric.
-    summary : DataFrame
+    summary : sequence of rows
         Mean, s.d. and 95 % interval ``low`` to ``high`` over the trials. Errors are shares.
-    comparisons : DataFrame
-        Paired tests between methods, corrected for their number. A column ``protocol`` is
-        used where present; without it the tests belong to the dataset's first protocol.
+    comparisons : sequence of rows
+        Paired tests between methods, corrected for their number. A key ``protocol`` is
+        used where present; without it a test belongs to the dataset's first protocol.
     datasets : mapping of name to DatasetView
-    stages : DataFrame
+    stages : sequence of rows
         Time and memory of every job.
     rule_edges : sequence of (rule, rule)
     config, versions : mapping
@@ -147,11 +151,11 @@ class ReportContent:
     title : str
     """
 
-    metrics: pd.DataFrame = field(default_factory=_empty("metrics"))
-    summary: pd.DataFrame = field(default_factory=_empty("summary"))
-    comparisons: pd.DataFrame = field(default_factory=_empty("comparisons"))
+    metrics: Sequence[Mapping[str, Any]] = ()
+    summary: Sequence[Mapping[str, Any]] = ()
+    comparisons: Sequence[Mapping[str, Any]] = ()
     datasets: Mapping[str, DatasetView] = field(default_factory=dict)
-    stages: pd.DataFrame = field(default_factory=_empty("stages"))
+    stages: Sequence[Mapping[str, Any]] = ()
     rule_edges: Sequence[tuple[str, str]] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -165,7 +169,8 @@ class ReportContent:
 def check(content: ReportContent) -> None:
     """Raise InputError where a table lacks a column or an array does not fit its dataset."""
     for name, columns in COLUMNS.items():
-        missing = [c for c in columns if c not in getattr(content, name).columns]
+        rows = getattr(content, name)
+        missing = [c for c in columns if any(c not in row for row in rows)]
         if missing:
             raise InputError(
                 f"The report's table {name!r} lacks {', '.join(map(repr, missing))}; "

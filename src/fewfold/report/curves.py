@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from fewfold.report import _svg
+from fewfold.report.content import where
 from fewfold.report.findings import SHARES, number, plain
 
 TOP, BOTTOM, LEFT = 14, 50, 58
@@ -48,33 +48,28 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
 
-def styles(summary: pd.DataFrame, dataset: str) -> dict[str, int]:
+def styles(summary, dataset: str) -> dict[str, int]:
     """A look for each method, the same throughout the report while there are enough colors."""
-    methods = list(dict.fromkeys(summary["method"]))
+    methods = dict.fromkeys(row["method"] for row in summary)
     if len(methods) > len(_svg.LINES):
-        methods = list(dict.fromkeys(summary.loc[summary["dataset"] == dataset, "method"]))
-    return {str(method): i for i, method in enumerate(methods)}
+        methods = dict.fromkeys(row["method"] for row in where(summary, dataset=dataset))
+    return {method: i for i, method in enumerate(methods)}
 
 
-def gather(summary: pd.DataFrame, dataset: str, protocol: str, metric: str) -> list[Series]:
+def gather(summary, dataset: str, protocol: str, metric: str) -> list[Series]:
     """The series of a figure, one per method, best at the most labels first."""
     style = styles(summary, dataset)
-    rows = summary[
-        (summary["dataset"] == dataset)
-        & (summary["protocol"] == protocol)
-        & (summary["metric"] == metric)
-    ]
+    rows = where(summary, dataset=dataset, protocol=protocol, metric=metric)
     scale = 100.0 if metric in SHARES else 1.0
     found = []
-    for method, part in rows.groupby("method", sort=False):
-        part = part.sort_values("n_labeled")
-        part = part[np.isfinite(part["mean"].astype(float))]
-        if len(part):
-            mean = scale * part["mean"].to_numpy(float)
-            low = np.where(part["low"].isna(), mean, scale * part["low"].to_numpy(float))
-            high = np.where(part["high"].isna(), mean, scale * part["high"].to_numpy(float))
-            x = part["n_labeled"].to_numpy(float)
-            found.append(Series(str(method), style[str(method)], x, mean, low, high))
+    for method in dict.fromkeys(row["method"] for row in rows):
+        part = [row for row in where(rows, method=method) if math.isfinite(row["mean"])]
+        if part:
+            part.sort(key=lambda row: row["n_labeled"])
+            keys = ("n_labeled", "mean", "low", "high")
+            x, mean, low, high = (np.array([row[key] for row in part], float) for key in keys)
+            low, high = (np.where(np.isnan(v), mean, v) for v in (low, high))
+            found.append(Series(method, style[method], x, scale * mean, scale * low, scale * high))
     return sorted(found, key=lambda s: (s.mean[-1], s.name))
 
 

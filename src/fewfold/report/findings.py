@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
 from fewfold.methods.registry import oracles
-from fewfold.report.content import ReportContent
+from fewfold.report.content import ReportContent, where
 
 SHARES = ("error", "pair_error", "accuracy")  # shown in per cent
 HIGHER_IS_BETTER = ("accuracy", "ari", "nmi", "r2")
@@ -95,9 +93,9 @@ def ordered(values, first: tuple[str, ...]) -> list[str]:
     return [v for v in first if v in seen] + [v for v in seen if v not in first]
 
 
-def main_metric(summary: pd.DataFrame, dataset: str) -> str | None:
+def main_metric(summary, dataset: str) -> str | None:
     """The metric a dataset is judged by: error, mse or pair_error, else its first."""
-    metrics = ordered(summary.loc[summary["dataset"] == dataset, "metric"], MAIN_METRICS)
+    metrics = ordered((row["metric"] for row in where(summary, dataset=dataset)), MAIN_METRICS)
     return metrics[0] if metrics else None
 
 
@@ -107,68 +105,46 @@ def leaders(content: ReportContent, dataset: str) -> list[Leader]:
     Oracles, which use the true labels, are not ranked, unless there are no others.
     """
     metric = main_metric(content.summary, dataset)
-    table = content.summary
-    table = table[(table["dataset"] == dataset) & (table["metric"] == metric)]
-    table = table[np.isfinite(table["mean"].astype(float))]
-    honest = ~table["method"].isin(oracles(content.config))
-    table = table[honest] if honest.any() else table
+    table = where(content.summary, dataset=dataset, metric=metric)
+    table = [row for row in table if math.isfinite(row["mean"])]
+    given = oracles(content.config)
+    table = [row for row in table if row["method"] not in given] or table
     found = []
-    protocols = ordered(table["protocol"], MAIN_PROTOCOLS)
+    protocols = ordered((row["protocol"] for row in table), MAIN_PROTOCOLS)
     for protocol in protocols:
-        part = table[table["protocol"] == protocol]
-        for n_labeled in sorted(part["n_labeled"].unique()):
-            rows = part[part["n_labeled"] == n_labeled]
-            tests = _tests(content.comparisons, dataset, n_labeled, metric)
-            if "protocol" in tests.columns:
-                tests = tests[tests["protocol"] == protocol]
-            elif protocol != protocols[0]:
-                tests = tests.iloc[:0]
-            found.append(_leader(rows, tests, dataset, protocol, int(n_labeled), metric))
+        part = where(table, protocol=protocol)
+        for n_labeled in sorted({row["n_labeled"] for row in part}):
+            rows = where(part, n_labeled=n_labeled)
+            tests = where(content.comparisons, dataset=dataset, n_labeled=n_labeled, metric=metric)
+            tests = [test for test in tests if test.get("protocol", protocols[0]) == protocol]
+            found.append(_leader(rows, tests, dataset, protocol, n_labeled, metric))
     return found
-
-
-def _tests(table: pd.DataFrame, dataset: str, n_labeled, metric: str) -> pd.DataFrame:
-    keep = (table["dataset"] == dataset) & (table["n_labeled"] == n_labeled)
-    return table[keep & (table["metric"] == metric)]
 
 
 def _leader(rows, tests, dataset, protocol, n_labeled, metric) -> Leader:
     # Trials that failed are left out of the mean, and they may be the hard ones: a method
     # with failures leads only when every method has some.
-    failed = rows["failed"].astype(float).fillna(0)
     sign = -1.0 if metric in HIGHER_IS_BETTER else 1.0
-    order = (
-        pd.DataFrame({"failed": failed > 0, "mean": sign * rows["mean"].astype(float)})
-        .sort_values(["failed", "mean"], kind="stable")
-        .index
-    )
-    rows = rows.loc[order]
-    best = rows.iloc[0]
+    best, *others = sorted(rows, key=lambda row: (row["failed"] > 0, sign * row["mean"]))
     groups: dict[str, list[str]] = {"ties": [], "worse": [], "untested": []}
-    for method in rows["method"].iloc[1:]:
-        groups[_verdict(tests, best["method"], method)].append(method)
+    for row in others:
+        groups[_verdict(tests, best["method"], row["method"])].append(row["method"])
     return Leader(
         dataset,
         protocol,
         n_labeled,
         metric,
-        str(best["method"]),
-        float(best["mean"]),
-        float(best["low"]),
-        float(best["high"]),
-        int(best["trials"]),
-        **{key: tuple(map(str, names)) for key, names in groups.items()},
+        *(best[key] for key in ("method", "mean", "low", "high", "trials")),
+        **{key: tuple(names) for key, names in groups.items()},
     )
 
 
-def _verdict(tests: pd.DataFrame, best: str, other: str) -> str:
-    pair = ((tests["method_a"] == best) & (tests["method_b"] == other)) | (
-        (tests["method_a"] == other) & (tests["method_b"] == best)
-    )
-    p_values = tests.loc[pair, "p_adjusted"].astype(float)
-    if p_values.empty or not np.isfinite(p_values.iloc[0]):
+def _verdict(tests, best: str, other: str) -> str:
+    pair = (t["p_adjusted"] for t in tests if {t["method_a"], t["method_b"]} == {best, other})
+    p_value = next(pair, math.nan)
+    if not math.isfinite(p_value):
         return "untested"
-    return "worse" if p_values.iloc[0] < LEVEL else "ties"
+    return "worse" if p_value < LEVEL else "ties"
 
 
 def joined(names, most: int = 6) -> str:
@@ -202,20 +178,22 @@ def counted(count: int, noun: str) -> str:
 def what_was_run(content: ReportContent) -> str:
     """One sentence that says what was run, on what, how often, and what failed."""
     metrics = content.metrics
-    datasets = list(dict.fromkeys([*metrics["dataset"], *content.datasets]))
-    if metrics.empty:
+    datasets = list(dict.fromkeys([*(row["dataset"] for row in metrics), *content.datasets]))
+    if not metrics:
         return f"Nothing was evaluated on {joined(datasets) or 'any dataset'}."
-    methods = metrics["method"].nunique()
-    budgets = sorted(int(b) for b in metrics["n_labeled"].unique())
+    methods = len({row["method"] for row in metrics})
+    budgets = sorted({row["n_labeled"] for row in metrics})
     labels = (
         counted(budgets[0], "labeled row")
         if len(budgets) == 1
         else f"{budgets[0]} to {counted(budgets[-1], 'labeled row')}"
     )
-    keys = ["dataset", "method", "n_labeled", "trial"]
-    draws = int(metrics.groupby(["dataset", "n_labeled"])["trial"].nunique().max())
-    runs = metrics.drop_duplicates(keys)
-    failed = metrics[metrics["status"] != "ok"].drop_duplicates(keys)
+    trials = defaultdict(set)
+    for row in metrics:
+        trials[row["dataset"], row["n_labeled"]].add(row["trial"])
+    draws = max(map(len, trials.values()))
+    runs = {cell(row) for row in metrics}
+    failed = {cell(row) for row in metrics if row["status"] != "ok"}
     text = (
         f"{counted(methods, 'method')} labeled {counted(len(datasets), 'dataset')} "
         f"({joined(datasets)}) from {labels}, over {counted(draws, 'random draw')} "
@@ -224,10 +202,20 @@ def what_was_run(content: ReportContent) -> str:
     return f"{text}, {len(failed)} of which did not end well." if len(failed) else f"{text}."
 
 
-def mean_times(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Mean fit and predict seconds per row of the summary, indexed by its five keys."""
-    keys = ["dataset", "method", "n_labeled", "protocol", "metric"]
-    times = metrics[[*keys, "fit_s", "predict_s"]].copy()
-    for column in ("fit_s", "predict_s"):
-        times[column] = pd.to_numeric(times[column], errors="coerce")
-    return times.groupby(keys)[["fit_s", "predict_s"]].mean()
+def cell(row) -> tuple:
+    """What tells one trial of a method from all others; it has a row for each metric."""
+    return tuple(row[key] for key in ("dataset", "method", "n_labeled", "trial"))
+
+
+def mean_times(metrics) -> dict[tuple, tuple[float, float]]:
+    """Mean fit and predict seconds of each row of the summary, by its five keys."""
+    found = defaultdict(list)
+    for row in metrics:
+        key = tuple(row[k] for k in ("dataset", "method", "n_labeled", "protocol", "metric"))
+        found[key].append((row["fit_s"], row["predict_s"]))
+    return {key: tuple(map(_mean, zip(*times))) for key, times in found.items()}
+
+
+def _mean(values) -> float:
+    known = [value for value in values if math.isfinite(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -7,14 +7,19 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 import numpy as np
-import pandas as pd
 
 from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.chain_files import cells_of
-from fewfold.pipeline.result_tables import read_table
+from fewfold.pipeline.result_tables import read_rows
 from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 from fewfold.pipeline.stages import read_costs
-from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
+from fewfold.report.content import (
+    COLUMNS,
+    DatasetView,
+    ExtraFigure,
+    PredictionView,
+    ReportContent,
+)
 from fewfold.report.map_positions import add_rows
 
 _PACKAGES = (
@@ -46,9 +51,9 @@ def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> Re
     logs : path-like
         Where stages left what they cost.
     """
-    frames = {name: read_table(path, name) for name, path in tables.items()}
+    rows = {name: read_rows(path, name) for name, path in tables.items()}
     return ReportContent(
-        **frames,
+        **rows,
         datasets={name: _dataset_view(files)
                   for name, files in datasets.items()},
         stages=stage_costs(logs),
@@ -78,14 +83,15 @@ def _versions():
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
-def stage_costs(logs) -> pd.DataFrame:
+def stage_costs(logs) -> list[dict]:
     """Read what each stage took from the files beside the logs."""
     rows = []
     for cost in read_costs(logs):
         target = "/".join(filter(None, (cost["dataset"], cost["target"]))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
-        rows.append((cost["rule"], target, cost["s"], cost["max_rss_mb"], min(percent, 6400)))
-    return pd.DataFrame(rows, columns=["rule", "target", "seconds", "max_rss_mb", "cpu_percent"])
+        values = cost["rule"], target, cost["s"], cost["max_rss_mb"], min(percent, 6400)
+        rows.append(dict(zip(COLUMNS["stages"], values)))
+    return rows
 
 
 def _dataset_view(files):

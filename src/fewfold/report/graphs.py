@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 
-from fewfold.report.content import ReportContent
+from fewfold.report.content import ReportContent, where
 from fewfold.report.findings import HIGHER_IS_BETTER, MAIN_PROTOCOLS, main_metric, number, ordered
 
 OWN = "its own neighbors"  # of methods that may, but need not, be given a graph
@@ -31,11 +31,10 @@ def by_graph(content: ReportContent, dataset: str) -> dict | None:
     families = _families(content.config)
     graphs = list(dict.fromkeys(graph for family in families for graph in family))
     metric = main_metric(content.summary, dataset)
-    table = content.summary
-    table = table[(table["dataset"] == dataset) & (table["metric"] == metric)]
-    protocols = ordered(table["protocol"], MAIN_PROTOCOLS)
-    table = table[table["protocol"] == protocols[0]] if protocols else table
-    means = {(r.method, int(r.n_labeled)): float(r.mean) for r in table.itertuples(index=False)}
+    table = where(content.summary, dataset=dataset, metric=metric)
+    protocols = ordered((row["protocol"] for row in table), MAIN_PROTOCOLS)
+    table = where(table, protocol=protocols[0]) if protocols else table
+    means = {(row["method"], row["n_labeled"]): row["mean"] for row in table}
     budgets = sorted({budget for _, budget in means})
     rows = []
     for family in families:

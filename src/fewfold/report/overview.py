@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fewfold.methods.registry import oracles
 from fewfold.report import _svg, curves, findings
-from fewfold.report.content import ReportContent
+from fewfold.report.content import ReportContent, where
 
 MOST_COLUMNS = 24  # beyond, a dataset has one column: its largest number of labels
 WORST = 4.0  # times the best value of a column, where the color ends
@@ -50,7 +50,7 @@ class Overview:
 def gather(content: ReportContent) -> Overview:
     """Compare all methods in each dataset with each number of labels, by the main metric."""
     columns = []
-    for name in dict.fromkeys(content.summary["dataset"]):
+    for name in dict.fromkeys(row["dataset"] for row in content.summary):
         found = findings.leaders(content, name)
         columns += [leader for leader in found if leader.protocol == found[0].protocol]
     is_cut = len(columns) > MOST_COLUMNS
@@ -69,15 +69,9 @@ def gather(content: ReportContent) -> Overview:
 
 
 def _column(content: ReportContent, leader: findings.Leader, given: set[str]) -> dict[str, Cell]:
-    table = content.summary
-    rows = table[
-        (table["dataset"] == leader.dataset)
-        & (table["protocol"] == leader.protocol)
-        & (table["metric"] == leader.metric)
-        & (table["n_labeled"] == leader.n_labeled)
-    ]
-    means = {str(r.method): float(r.mean) for r in rows.itertuples(index=False)}
-    means = {method: mean for method, mean in means.items() if math.isfinite(mean)}
+    keys = ("dataset", "protocol", "metric", "n_labeled")
+    rows = where(content.summary, **{key: getattr(leader, key) for key in keys})
+    means = {row["method"]: row["mean"] for row in rows if math.isfinite(row["mean"])}
     ranked = [m for m in means if m not in given] or list(means)
     sign = -1.0 if leader.metric in findings.HIGHER_IS_BETTER else 1.0
     cells = {}

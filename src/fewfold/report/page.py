@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,7 +19,7 @@ from fewfold.report import (
     samples,
     tables,
 )
-from fewfold.report.content import DatasetView, PredictionView, ReportContent, check
+from fewfold.report.content import DatasetView, PredictionView, ReportContent, check, where
 
 WIDE, NARROW = 1000, 350  # a figure is drawn twice: small text would be lost on a phone
 MISTAKES, EXAMPLES = 40, 60
@@ -47,9 +46,8 @@ def render(content: ReportContent) -> str:
     True
     """
     check(content)
-    content = _with_text_names(content)
     template = _environment().get_template("page.html.j2")
-    names = list(dict.fromkeys([*content.summary["dataset"], *content.datasets]))
+    names = list(dict.fromkeys([*(row["dataset"] for row in content.summary), *content.datasets]))
     with_images = sum(view.images is not None for view in content.datasets.values())
     sheet_bytes = SHEET_BYTES // max(with_images, 1)
     about = explanations(content.config)
@@ -58,7 +56,7 @@ def render(content: ReportContent) -> str:
     return template.render(
         content=content,
         about=about,
-        used=[m for m in about if m in set(content.summary["method"])],
+        used=[m for m in about if any(row["method"] == m for row in content.summary)],
         glance=glance,
         worst=f"{overview.WORST:g}",
         conclusion=overview.conclusion(glance),
@@ -75,16 +73,6 @@ def render(content: ReportContent) -> str:
         figures=[_figure(f) for f in content.extra_figures if f.dataset not in names],
         maps={s["id"]: s["map"] for s in sections if s["map"]},
     )
-
-
-def _with_text_names(content: ReportContent) -> ReportContent:
-    """Names as text: a dataset called ``20`` comes back from a CSV as a number."""
-    changed = {}
-    for name in ("metrics", "summary", "comparisons"):
-        table = getattr(content, name)
-        columns = [c for c in ("dataset", "method", "method_a", "method_b") if c in table.columns]
-        changed[name] = table.astype(dict.fromkeys(columns, str))
-    return replace(content, **changed)
 
 
 @cache
@@ -147,8 +135,8 @@ def _dataset(
 
 def _oracles(content: ReportContent, name: str) -> list[str]:
     """The dataset's oracles, which use the true labels: shown, not ranked."""
-    methods = content.summary.loc[content.summary["dataset"] == name, "method"]
-    return [m for m in dict.fromkeys(methods) if m in oracles(content.config)]
+    methods = dict.fromkeys(row["method"] for row in where(content.summary, dataset=name))
+    return [method for method in methods if method in oracles(content.config)]
 
 
 def _panels(

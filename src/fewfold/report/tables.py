@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 
 import numpy as np
-import pandas as pd
 
 from fewfold.report.content import ReportContent
-from fewfold.report.findings import SHARES, grouped, mean_times, percent, plain, unit
+from fewfold.report.findings import SHARES, cell, grouped, mean_times, percent, plain, unit
 
 RESULT_HEADS = (
     ("dataset", False),
@@ -30,24 +30,25 @@ def results(content: ReportContent) -> list[list[tuple[str, float | str]]]:
     """Every row of the summary: for each cell its text and the key it is sorted by."""
     times = mean_times(content.metrics)
     rows = []
-    for row in content.summary.itertuples(index=False):
-        key = (row.dataset, row.method, row.n_labeled, row.protocol, row.metric)
-        fit, predict = times.loc[key] if key in times.index else (math.nan, math.nan)
-        show = percent if row.metric in SHARES else plain
-        mean, sd, low, high = (float(v) for v in (row.mean, row.sd, row.low, row.high))
+    for row in content.summary:
+        keys = ("dataset", "method", "n_labeled", "protocol", "metric")
+        what = dataset, method, n_labeled, protocol, metric = tuple(row[key] for key in keys)
+        fit, predict = times.get(what, (math.nan, math.nan))
+        show = percent if metric in SHARES else plain
+        mean, sd, low, high = (row[key] for key in ("mean", "sd", "low", "high"))
         interval = f"{show(low)} to {show(high)}" if math.isfinite(low + high) else "–"
         rows.append(
             [
-                (str(row.dataset), str(row.dataset)),
-                (str(row.method), str(row.method)),
-                (str(row.n_labeled), float(row.n_labeled)),
-                (str(row.protocol), str(row.protocol)),
-                (unit(str(row.metric)), str(row.metric)),
+                (dataset, dataset),
+                (method, method),
+                (str(n_labeled), float(n_labeled)),
+                (protocol, protocol),
+                (unit(metric), metric),
                 (show(mean) if math.isfinite(mean) else "–", _key(mean)),
                 (show(sd) if math.isfinite(sd) else "–", _key(sd)),
                 (interval, _key(low)),
-                (str(row.trials), _key(float(row.trials))),
-                (str(row.failed), _key(float(row.failed))),
+                (str(row["trials"]), _key(row["trials"])),
+                (str(row["failed"]), _key(row["failed"])),
                 (plain(fit), _key(fit)),
                 (plain(predict), _key(predict)),
             ]
@@ -59,62 +60,57 @@ def _key(value: float) -> float | str:
     return float(f"{value:.6g}") if math.isfinite(value) else ""
 
 
-def failures(metrics: pd.DataFrame) -> list[tuple[str, str, int, str]]:
+def failures(metrics) -> list[tuple[str, str, int, str]]:
     """Trials that did not end well: dataset, method, how many, and their statuses."""
-    bad = metrics[metrics["status"] != "ok"]
-    bad = bad.drop_duplicates(["dataset", "method", "n_labeled", "trial"])
-    found = []
-    for (dataset, method), part in bad.groupby(["dataset", "method"], sort=False):
-        counts = part["status"].astype(str).value_counts()
-        words = ", ".join(f"{status} ({count})" for status, count in counts.items())
-        found.append((str(dataset), str(method), len(part), words))
-    return found
-
-
-def stages(table: pd.DataFrame) -> list[dict]:
-    """Time and memory per rule, the slowest first, with each bar's length in per cent."""
-    if table.empty:
-        return []
-    table = table.copy()
-    for column in ("seconds", "max_rss_mb"):
-        table[column] = pd.to_numeric(table[column], errors="coerce")
-    groups = table.groupby("rule", sort=False).agg(
-        jobs=("target", "size"),
-        total=("seconds", "sum"),
-        longest=("seconds", "max"),
-        memory=("max_rss_mb", "max"),
-    )
-    groups = groups.sort_values("total", ascending=False, kind="stable")
-    most_time = groups["total"].max() or 1.0
-    most_memory = (
-        np.nanmax(groups["memory"].to_numpy(float)) if groups["memory"].notna().any() else 1
-    )
+    bad = {cell(row): row["status"] for row in reversed(metrics) if row["status"] != "ok"}
+    found = defaultdict(list)
+    for (dataset, method, *_), status in reversed(bad.items()):
+        found[dataset, method].append(status)
     return [
-        {
-            "rule": str(rule),
-            "jobs": int(row.jobs),
-            "total": duration(row.total),
-            "longest": duration(row.longest),
-            "memory": memory(row.memory),
-            "time_bar": bar(row.total, most_time),
-            "memory_bar": bar(row.memory, most_memory),
-        }
-        for rule, row in zip(groups.index, groups.itertuples(index=False))
+        (*key, len(statuses), ", ".join(f"{s} ({n})" for s, n in Counter(statuses).most_common()))
+        for key, statuses in found.items()
     ]
 
 
-def slowest(table: pd.DataFrame, count: int = 20) -> list[tuple[str, str, str, str, str]]:
+def stages(table) -> list[dict]:
+    """Time and memory per rule, the slowest first, with each bar's length in per cent."""
+    rules = defaultdict(list)
+    for job in table:
+        rules[job["rule"]].append((job["seconds"], job["max_rss_mb"]))
+    groups = [
+        (rule, len(jobs), sum(s for s, _ in jobs), max(s for s, _ in jobs), max(m for _, m in jobs))
+        for rule, jobs in rules.items()
+    ]
+    groups.sort(key=lambda group: -group[2])
+    most_time = max((group[2] for group in groups), default=0) or 1.0
+    most_memory = max((group[4] for group in groups), default=1)
+    return [
+        {
+            "rule": rule,
+            "jobs": jobs,
+            "total": duration(total),
+            "longest": duration(longest),
+            "memory": memory(most),
+            "time_bar": bar(total, most_time),
+            "memory_bar": bar(most, most_memory),
+        }
+        for rule, jobs, total, longest, most in groups
+    ]
+
+
+def slowest(table, count: int = 20) -> list[tuple[str, str, str, str, str]]:
     """The slowest single jobs: rule, target, time, memory, processor use."""
-    order = pd.to_numeric(table["seconds"], errors="coerce").sort_values(
-        ascending=False, kind="stable"
-    )
-    found = []
-    for row in table.loc[order.index[:count]].itertuples(index=False):
-        cpu = pd.to_numeric(row.cpu_percent, errors="coerce")
-        cpu = f"{cpu:.0f} %" if np.isfinite(cpu) else "–"
-        seconds, rss = (pd.to_numeric(v, errors="coerce") for v in (row.seconds, row.max_rss_mb))
-        found.append((str(row.rule), str(row.target), duration(seconds), memory(rss), cpu))
-    return found
+    jobs = sorted(table, key=lambda job: -job["seconds"])[:count]
+    return [
+        (
+            job["rule"],
+            job["target"],
+            duration(job["seconds"]),
+            memory(job["max_rss_mb"]),
+            f"{job['cpu_percent']:.0f} %",
+        )
+        for job in jobs
+    ]
 
 
 def bar(value: float, most: float) -> float:
