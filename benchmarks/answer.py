@@ -6,6 +6,8 @@
     python benchmarks/answer.py --numbers       the 2 tables with numbers
     python benchmarks/answer.py --columns       27 columns of other sets, to be told from the rest
     python benchmarks/answer.py --others        sets of scikit-learn and made-up ones
+    python benchmarks/answer.py --choose        half of the sets of fresh_sets.py, to choose on
+    python benchmarks/answer.py --confirm       the other half
 
 The sets, and where what candidates say is kept: see `evidence.py`. ``combined`` is what the
 command answers; the other schemes change one thing. For each scheme: the mean error over the sets,
@@ -22,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import evidence as stored
+import fresh_sets
 import numpy as np
 import pandas as pd
 
@@ -129,7 +132,8 @@ def main():
     """Run the named sets and print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
-    for option in ("--tables", "--book", "--numbers", "--columns", "--others", "--members"):
+    for option in ("--tables", "--book", "--numbers", "--columns", "--others", "--members",
+                   "--choose", "--confirm"):  # fmt: skip
         parser.add_argument(option, action="store_true")
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--first", type=int, default=0)
@@ -140,6 +144,8 @@ def main():
     names += [*(stored.BOOK if asked.book else ()), *(stored.NUMBERS if asked.numbers else ())]
     names += [*stored.OTHERS, *stored.MADE] if asked.others else []
     names += stored.COLUMNS if asked.columns else ()
+    names += [*(fresh_sets.CHOOSE if asked.choose else ()),
+              *(fresh_sets.CONFIRM if asked.confirm else ())]  # fmt: skip
     numbers = asked.numbers or asked.columns
     schemes, rows = NUMBER_SCHEMES if numbers else SCHEMES, []
     for name in names:

@@ -17,8 +17,13 @@ import evidence as stored
 import images
 import numpy as np
 import pandas as pd
+import yaml
 from answer import PUBLISHED, SINGLE, summary
 
+from fewfold.labeling.examining import examine
+from fewfold.labeling.run_stage import read_task
+from fewfold.methods.members import named_members
+from fewfold.pipeline import layout
 from fewfold.pipeline.artifacts import read
 
 SETS = {"tables": stored.TABLES, "numbers": stored.NUMBERS, "book": stored.BOOK}
@@ -31,6 +36,27 @@ def call(*words) -> float:
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def candidate_answers(out: Path):
+    """Yield what each candidate of a run answers alone: from files, or by asking it again."""
+    label = out / "results/table/label"
+    files = sorted(label.glob("candidates_*.h5"))
+    for path in files:
+        with read(path, "examine_candidates") as part:
+            for place, entry in enumerate(part.note("members")):
+                if f"member{place}.answer" in part:
+                    yield entry["name"], part[f"member{place}.answer"]
+    if files:
+        return
+    config = yaml.safe_load((out / "input/config.yaml").read_text())
+    inputs = {"features": out / layout.FEATURES, "labels": out / layout.LABELS}
+    inputs["prepared"] = label / "prepared.h5"
+    task, truth, _ = read_task(inputs, seed=config["run"]["seed"], quick=True)
+    for member in named_members(truth.task, config["label"]["members"]):
+        found = examine(member, task)
+        if found.answer is not None:
+            yield member.name, found.answer
 
 
 def image_cell(name: str, n_labels: int, draw: int) -> dict:
@@ -46,14 +72,10 @@ def image_cell(name: str, n_labels: int, draw: int) -> dict:
         seconds = call(file, "--target", "y", "--image-shape", *shape, "--out", out)
         said = pd.read_csv(out / "labels.csv")["label"].to_numpy()
         found = json.loads((out / "summary.json").read_text())["comparison"]
-        alone = {}
-        # Sets of many rows: what each candidate answers is in files.
-        for path in sorted((out / "results/table/label").glob("candidates_*.h5")):
-            with read(path, "examine_candidates") as part:
-                for place, entry in enumerate(part.note("members")):
-                    if f"member{place}.answer" in part:
-                        best = part[f"member{place}.answer"].argmax(axis=1)
-                        alone[entry["name"]] = 100 * float(np.mean((best != y)[hidden]))
+        alone = {
+            name: 100 * float(np.mean((proba.argmax(axis=1) != y)[hidden]))
+            for name, proba in candidate_answers(out)
+        }
     best = min(alone, key=alone.get) if alone else ""
     return {
         "set": name, "n_labels": n_labels, "draw": draw,

@@ -5,8 +5,8 @@ fits without each fold. What a candidate says is kept under ``results/answer/`` 
 that ways to combine are compared in seconds. Delete the folder after a change of a candidate.
 
 A set is named as a file of ``tables/`` in FEWFOLD_MIRROR, as ``ssl1_10`` (set 1 of the SSL book
-with 10 labels; sets 1, 5, 6; 10 or 100 labels), as one of `OTHERS`, as one of `MADE`, or as one of
-`COLUMNS`.
+with 10 labels; sets 1, 5, 6; 10 or 100 labels), as one of `OTHERS`, as one of `MADE`, as one of
+`COLUMNS`, or as in `fresh_sets.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import fresh_sets
 import numpy as np
 import pandas as pd
 from scipy import io
@@ -59,6 +60,7 @@ class Problem:
     target: str
     truth: np.ndarray
     splits: tuple = ()
+    n_labels: int | None = None
 
     @property
     def is_numbers(self) -> bool:
@@ -69,6 +71,7 @@ class Problem:
         """Return the labeled rows of a draw: published, or m at random (by default 10 %)."""
         if self.splits and m is None:
             return np.sort(self.splits[draw])
+        m = self.n_labels if m is None else m
         m = int(np.clip(0.1 * len(self.truth), 30, 300)) if m is None else m
         rng = np.random.default_rng(100 + draw)
         return np.sort(rng.choice(len(self.truth), m, replace=False))
@@ -149,6 +152,10 @@ def problem(name: str) -> Problem:
     """Return a set by its name."""
     if "@" in name:
         return _column(name)
+    if name in (*fresh_sets.CHOOSE, *fresh_sets.CONFIRM):
+        asked = int(name.split("~~")[1]) if "~~" in name else None
+        frame, truth = fresh_sets.read(name)
+        return Problem(name, frame, "kind_", truth, n_labels=asked)
     if name.startswith("ssl"):
         number, m = name[3:].split("_")
         X, y, _ = _mat(f"ssl-book/SSL,set={number},data.mat")
@@ -214,7 +221,7 @@ def _key(member) -> str:
 def material(name: str) -> Material:
     """Read a set as the command does, and prepare its candidates (kept in a stage file)."""
     found = problem(name)
-    folder = STORE / name.split("_1")[0] if name.startswith("ssl") else STORE / name
+    folder = STORE / (name.split("_1")[0] if name.startswith("ssl") else _plain(name))
     folder.mkdir(parents=True, exist_ok=True)
     table = folder / "table.csv"
     found.blanked(found.labeled(0)).to_csv(table, index=False)
@@ -233,8 +240,12 @@ def material(name: str) -> Material:
     return Material(found, intake, read_prepared(path, {}, len(intake.y)))
 
 
+def _plain(name):
+    return name.replace(":", ".").replace("/", ".")
+
+
 def _folder(name, rows, draw, m):
-    return STORE / name / f"{len(rows)}-{draw}{'' if m is None else '-random'}"
+    return STORE / _plain(name) / f"{len(rows)}-{draw}{'' if m is None else '-random'}"
 
 
 def evidence(name: str, draw: int, m: int | None = None, members=None) -> tuple:

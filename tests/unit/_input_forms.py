@@ -485,7 +485,10 @@ FORMS = [
     Form("unlabeled: marked None", marked("None"), says=("20 rows are marked 'None'",)),
     Form("unlabeled: marked Unknown", marked("Unknown"), says=("20 rows are marked 'Unknown'",)),
     Form("unlabeled: marked -1", marked("-1"), says=("20 rows are marked '-1'",)),
-    Form("a class called None beside blank cells", marked("None", blank=True), labeled=30),
+    Form("unlabeled: some blank, some marked ?", marked("?", blank=True),
+         says=("10 rows are marked '?'",)),
+    Form("a class called None beside blank cells", marked("None", blank=True), labeled=30,
+         says=("--unlabeled None",)),
     Form("a mark of one's own", marked("todo"), options={"unlabeled": ["todo"]},
          says=("20 rows are marked 'todo'",)),
     Form(

@@ -281,6 +281,34 @@ def test_rows_off_the_labeled_ones_are_named_only_if_they_are_many():
     assert len(skew) == 1
 
 
+def test_evenly_picked_labels_do_not_make_unequal_classes_equal():
+    rng = np.random.default_rng(0)
+    code = np.repeat(np.arange(6), [200, 40, 40, 40, 40, 40])
+    X = (rng.normal(size=(400, 6)) + 5 * np.eye(6)[code]).astype(np.float32)
+    y = np.full(400, -1)
+    for c in range(6):  # ten of each class, by hand
+        y[rng.permutation(np.flatnonzero(code == c))[:10]] = c
+    members = named_members("classification", ["logistic_1", "extra_trees"])
+
+    def error(rows):
+        task = Task(X[rows], y[rows], "classification", 6)
+        evidence = [examine(member, task) for member in members]
+        combination, arrays, _ = answer(members, evidence, task, list("abcdef"))
+        return np.mean(arrays["label"] != code[rows]), combination.factors
+
+    wrong, factors = error(np.arange(400))
+    assert wrong < 0.05 and factors is None
+    even = np.sort(
+        np.concatenate(
+            [
+                np.flatnonzero(y >= 0),
+                *[rng.permutation(np.flatnonzero((code == c) & (y < 0)))[:30] for c in range(6)],
+            ]
+        )
+    )
+    assert error(even)[1] is not None  # where they are equal, that is used
+
+
 def test_leakage():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 30)

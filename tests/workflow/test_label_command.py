@@ -128,7 +128,7 @@ def test_predict(project, labeled):
     assert np.mean(table["label"] != expected) < 0.1 and not table["far"].mean() > 0.3
     new.assign(a=new["a"] + 50).to_csv(folder / "off.csv", index=False)
     off = project.fewfold("predict", "my-labels/model.h5", "off.csv", "--out", "o.csv", cwd=folder)
-    assert "The data have changed" in off.stdout and pd.read_csv(folder / "o.csv")["far"].all()
+    assert "The data may have drifted" in off.stdout and pd.read_csv(folder / "o.csv")["far"].all()
     new.assign(soil="rock").to_csv(folder / "soil.csv", index=False)
     rock = project.fewfold(
         "predict", "my-labels/model.h5", "soil.csv", "--out", "o.csv", cwd=folder

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fewfold.datasets import arrays, frames
-from fewfold.datasets.table.marks import UNLABELED_MARKS, cell_text
+from fewfold.datasets.table.marks import SURE_MARKS, UNLABELED_MARKS, cell_text
 from fewfold.datasets.text_tables import decode
 from fewfold.exceptions import InputError
+from fewfold.system.file_schema import LARGEST_NUMBER
 
 LONGEST_NAME = 1000  # of a class, which stands in tables, pages and pictures
 
@@ -105,8 +106,8 @@ def encode_target(
     where : str
         Named in errors.
     unlabeled : sequence of str, optional
-        Values that mean "no label" besides blank cells. By default none if some cells are
-        blank, else those of `UNLABELED_MARKS` that occur; -1 only for classes.
+        Values that mean "no label" besides blank cells. By default those of `SURE_MARKS` if some
+        cells are blank, else those of `UNLABELED_MARKS` that occur; -1 only for classes.
     alternative : str
         What else can be done if there is no label, for the message.
 
@@ -119,8 +120,8 @@ def encode_target(
     >>> import numpy as np
     >>> encode_target(np.array(["cat", "", "dog", "None"])).classes
     ['None', 'cat', 'dog']
-    >>> encode_target(np.array(["cat", "?", "dog", "?"])).marks
-    {'?': 2}
+    >>> encode_target(np.array(["cat", "?", "dog", ""])).marks
+    {'': 1, '?': 1}
     """
     if task not in ("auto", "classification", "regression"):
         raise InputError(f"task={task!r}; allowed: auto, classification, regression.")
@@ -128,8 +129,8 @@ def encode_target(
     text = np.empty(len(values), dtype=object)
     text[:] = [cell_text(v) for v in np.asarray(values).tolist()]
     if unlabeled is None:
-        # Where some cells are blank, nobody needs another mark: every text is a class.
-        marks = {""} if _is_one_of(text, {""}).any() else set(UNLABELED_MARKS)
+        # Where some cells are blank, "None" or "Unknown" is not needed as a mark: it is a class.
+        marks = set(SURE_MARKS if _is_one_of(text, {""}).any() else UNLABELED_MARKS)
     else:
         marks = {str(m).strip() for m in unlabeled} | {""}
     missing = _is_one_of(text, marks - {"-1"})
@@ -209,10 +210,11 @@ def _regression(text: np.ndarray, missing: np.ndarray, where: str) -> np.ndarray
             y[i] = float(text[i])
         except ValueError:
             y[i] = np.inf
-        if not np.isfinite(y[i]):
+        if not abs(y[i]) <= LARGEST_NUMBER:
             raise InputError(
-                f"{where}, row {i + 1}: found {str(text[i])!r}, where a finite number is expected "
-                "(task regression). Correct it, or set task to classification."
+                f"{where}, row {i + 1}: found {str(text[i])!r}, where a finite number up to "
+                f"{LARGEST_NUMBER:.0e} is expected (task regression). Correct it, or set task to "
+                "classification."
             )
     if missing.all():
         raise InputError(

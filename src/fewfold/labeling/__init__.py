@@ -1,6 +1,6 @@
-"""Labeling the user's own file: one command, or one function, from a table to an answer.
+"""Labeling of the user's own data: one command or function from a table to its labels.
 
-`label` and `predict` are imported when first asked for: stages that need neither start sooner.
+`label` and `predict` are imported on first use: stages that need neither start faster.
 """
 
 from importlib import import_module

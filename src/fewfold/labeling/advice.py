@@ -6,11 +6,11 @@ import numpy as np
 from scipy import sparse
 
 COUNT = 20
-POOL = 2000  # rows looked at in the greedy step
+POOL = 2000  # candidates of the greedy step
 
 
 def crowding(scales: np.ndarray) -> np.ndarray:
-    """Return how central rows are, 0 to 1: the share of rows that lie in a thinner place.
+    """Return each row's centrality: the share of rows that lie in less dense regions.
 
     ``scales`` holds each row's distance to its last neighbor in the graph.
     """
@@ -19,7 +19,7 @@ def crowding(scales: np.ndarray) -> np.ndarray:
 
 
 def rows_to_label(X, uncertainty, scales, *, known=(), count: int = COUNT) -> np.ndarray:
-    """Choose rows whose label would help most: uncertain, central, and spread over the data.
+    """Choose the most informative rows: uncertain, central, and spread over the data.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rows_to_label(X, uncertainty, scales, *, known=(), count: int = COUNT) -> np
     Returns
     -------
     int array of shape (<= count,)
-        Best first. Each choice lowers the worth of rows near it, on the scale of the data's
+        Best first. Each choice lowers the score of nearby rows, on the scale of the data's
         own neighborhoods.
 
     Examples
@@ -53,7 +53,7 @@ def rows_to_label(X, uncertainty, scales, *, known=(), count: int = COUNT) -> np
     rows = X[pool]
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     worth, chosen = score[pool].copy(), []
-    # Several neighborhoods wide: labels travel further than one step of the graph.
+    # Several neighborhoods wide: labels spread further than one step of the graph.
     width = 2.0 * float(np.median(scales)) or 1.0
     for _ in range(min(count, len(pool))):
         best = int(np.argmax(worth))

@@ -1,4 +1,4 @@
-"""The answer: candidates combined, their error stated, every row labeled."""
+"""Combine candidates, estimate the error, and label every row."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from fewfold.labeling.priors import (
     SURELY_EQUAL,
     chance_of_equal_classes,
     class_shares,
+    rows_contradict_equal_classes,
 )
 from fewfold.labeling.weighing import calibrated, cross_fitted, unweighed, weigh, weights_before
 from fewfold.methods.diffusion.spreading import factors_for_shares, with_factors
 
-COVERED = 0.9  # share of rows whose number lies within the stated range
+COVERED = 0.9  # coverage of prediction intervals
 QUICK = "--quick compares nothing"
 FEWEST_JUDGED = 4
 
 
 def answer(members, evidence, task: Task, classes=None, priors=None):
-    """Combine what the candidates said.
+    """Combine the predictions of the candidates.
 
     Parameters
     ----------
@@ -33,8 +34,8 @@ def answer(members, evidence, task: Task, classes=None, priors=None):
     task : Task
     classes : list of str or None
     priors : "labels", "equal", dict or None
-        Sizes of the classes among all rows; None: equal where the labels leave no doubt of it,
-        and of any size otherwise.
+        Class proportions among all rows; None: equal where the labels clearly suggest it,
+        and arbitrary otherwise.
 
     Returns
     -------
@@ -85,13 +86,17 @@ def _classes(members, evidence, task, classes, priors):
         held_out = np.array([e.held_out for e in evidence])
         part = weigh(members, held_out, codes, first, True)
         said = cross_fitted(members, held_out, codes, first, task.fold, True)
-    shares = np.full(k, 1 / k) if asked is None and even >= SURELY_EQUAL else asked
+    judged = counts[codes] > 1  # a class whose only label is held out cannot be predicted
+    shares = asked
+    if asked is None and even >= SURELY_EQUAL:
+        wrong = None if said is None else (said.argmax(axis=1) != codes)[judged]
+        n_folds = int(task.fold.max()) + 1 if len(task.fold) else 0
+        if wrong is None or not rows_contradict_equal_classes(part.proba(answers), wrong, n_folds):
+            shares = np.full(k, 1 / k)
     if shares is not None:
         part = replace(part, factors=factors_for_shares(part.proba(answers), shares))
     if said is not None:
         said = said if part.factors is None else with_factors(said, part.factors)
-        # A class whose only label is held out cannot be answered by anyone.
-        judged = counts[codes] > 1
         if judged.sum() < FEWEST_JUDGED:
             comparison["reason"] = f"{int(judged.sum())} labels have another of their class"
         else:
@@ -125,7 +130,7 @@ def _classes(members, evidence, task, classes, priors):
 
 
 def _second(proba, y, decided):
-    """The best label besides the one that is shown: that of given rows is the user's."""
+    """The best label other than the one shown; for labeled rows the user's label is shown."""
     given = y >= 0
     rest = proba.copy()
     rest[np.flatnonzero(given), y[given].astype(np.int64)] = -1
@@ -136,8 +141,8 @@ def _second(proba, y, decided):
 def _compared(members, evidence, task, both, judged, asked, classes):
     """Return the table of candidates, the expected error, the trivial one, the confusions.
 
-    ``both``: the combined answers to held-out labels, by weights that have not seen them and by
-    those that have.
+    ``both``: combined predictions for held-out labels, by weights fitted without them and by
+    weights fitted with them.
     """
     codes = task.targets.astype(np.int64)
     counts = np.bincount(codes, minlength=task.n_classes)
@@ -177,15 +182,15 @@ def _row(member, found, loss, gaps):
 
 
 def _suspected(part, members, held_out, said, judged, task, classes):
-    """Given labels that every candidate that counts, and the combination, contradict."""
+    """Given labels that the combination and every candidate with a weight contradict."""
     codes = task.targets.astype(np.int64)
     counted = held_out[part.weights > 0]
     unanimous = (counted.argmax(axis=2) != codes).all(axis=0)
     decided = part.decide(said)
     own = said[np.arange(len(codes)), codes]
     others = np.maximum(1 - said.max(axis=1), 1e-12)
-    # What the calibration leaves for other classes than the first, shared as they were, but an
-    # equal share for each at least: how little is left for one of several is not calibrated.
+    # Probability left for classes other than the first, distributed in proportion, but at least an
+    # equal share for each: small probabilities of single classes are not calibrated.
     least = 1 / max(task.n_classes - 1, 1)
     probability = (1 - decided["confidence"]) * np.clip(own / others, least, 1)
     eligible = judged & unanimous & (decided["label"] != codes)
@@ -221,12 +226,19 @@ def _values(members, evidence, task, classes, priors):
         for member, found, own in zip(members, evidence, held_out):
             loss = float(np.sqrt(np.mean((own - y) ** 2)))
             table.append(_row(member, found, loss, (own - y) ** 2 - (said - y) ** 2))
-        comparison |= {
-            "estimate": estimates.value_estimate(said - y, task.seed),
-            "trivial": {**trivial, "beaten": estimates.beats((said - y) ** 2, always)},
-            "table": sorted(table, key=lambda row: (row["loss"], row["method"])),
-            "n_folds": int(task.fold.max()) + 1,
-        }
+        few = len(y) < FEWEST_JUDGED  # errors of two or three labels say nothing of their spread
+        if few:
+            comparison["reason"] = f"there are {len(y)} labels only"
+        comparison |= (
+            {}
+            if few
+            else {
+                "estimate": estimates.value_estimate(said - y, task.seed),
+                "trivial": {**trivial, "beaten": estimates.beats((said - y) ** 2, always)},
+                "table": sorted(table, key=lambda row: (row["loss"], row["method"])),
+                "n_folds": int(task.fold.max()) + 1,
+            }
+        )
     value = part.values(answers)
     given = ~np.isnan(task.y)
     arrays = {"label": np.where(given, task.y, value), "given": given}

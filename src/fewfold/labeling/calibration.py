@@ -1,13 +1,13 @@
-"""From a method's trust in its labels to the share of them that is right."""
+"""Calibration of confidences on held-out labels."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# How strongly slope and shift are held near 1 and 0 (leave the confidences as they are): the
-# level of the confidences can be off by far with few labels, their spread is mostly right.
+# Strength of the prior that slope and shift are 1 and 0 (unchanged confidences): with few labels
+# the level of the confidences can be far off, while their spread is mostly right.
 SLOPE_PRIOR, SHIFT_PRIOR = 10.0, 0.5
-LEAST_SLOPE = 0.05  # rows that differ keep confidences that differ
+LEAST_SLOPE = 0.05  # keeps different confidences apart
 
 
 def log_odds(confidence, floor: float = 1e-4) -> np.ndarray:
@@ -19,7 +19,7 @@ def log_odds(confidence, floor: float = 1e-4) -> np.ndarray:
 def fit_calibration(confidence, correct) -> tuple[float, float]:
     """Fit ``P(right) = sigmoid(slope * log_odds(c) + shift)`` on held-out rows.
 
-    As Platt's scaling, with a prior on slope and shift instead of his smoothed targets.
+    Platt scaling, with a prior on slope and shift instead of smoothed targets.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def fit_calibration(confidence, correct) -> tuple[float, float]:
     Returns
     -------
     slope, shift : float
-        (1, 0), that is no change, without rows. The slope is positive: the order of the
-        rows stays.
+        (1, 0), no change, without rows. The slope is positive, so the order of the
+        rows is preserved.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def calibrate(confidence, slope: float, shift: float) -> np.ndarray:
 
 
 def calibration_error(confidence, correct, n_bins: int = 10) -> float:
-    """Return the mean gap between stated and true share of right labels over equal-sized bins.
+    """Return the expected calibration error over equal-sized bins.
 
     Examples
     --------

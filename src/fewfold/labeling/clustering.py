@@ -1,4 +1,4 @@
-"""Groups where there are no labels: k-means on the smoothest functions on the graph."""
+"""Clustering without labels: k-means on the smoothest eigenvectors of the graph."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def label(
         For Snakemake.
     seed : int
     echo : callable
-        Is told what happens, in words.
+        Called with progress messages.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def label(
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     name = workspace.NAME
-    # One lock around all three: another run in this folder would change what this one reads.
+    # One lock around all three: another run in this folder would change files in use.
     with only_run(run_directory(folder)) as stale:
         check_published(folder, name, extras)
         answer = {
@@ -165,10 +165,10 @@ def label(
 def prepare(
     folder, path, target, intake: Intake, methods, answer: dict, seed, echo, *, with_map=False
 ) -> None:
-    """Write features, labels and the config of the run; ``answer`` says what its tables hold."""
+    """Write features, labels and the config of the run; ``answer`` lists its tables."""
     members = workspace.choose_members(intake, methods, quick=answer["quick"])
     if answer["quick"] and members:
-        echo(f"  Answering by {', '.join(m.name for m in members)}, without a comparison.")
+        echo(f"  Predicting by {', '.join(m.name for m in members)}, without a comparison.")
     elif members:
         methods_used = list(dict.fromkeys(m.method.name for m in members))
         echo(f"  Combining {len(members)} candidates, judged on held-out labels: "
@@ -204,8 +204,11 @@ def first_warnings(intake: Intake) -> list[dict]:
                 numbers = pd.factorize(values.astype(str), sort=True)[0]
             columns[id_column] = numbers
         for c in intake.plan.columns[:MOST_LEAK_CHECKS]:
+            values = intake.frame[c["name"]]
             if c["kind"] == "number":
-                columns[c["name"]] = intake.frame[c["name"]].to_numpy(dtype=float, na_value=np.nan)
+                columns[c["name"]] = values.to_numpy(dtype=float, na_value=np.nan)
+            elif c["kind"] == "category":
+                columns[c["name"]] = warnings_.categories_by_class(values.astype(str), intake.y)
         found += warnings_.leaking_columns(columns, intake.y, names)
     return found
 

@@ -28,7 +28,7 @@ from fewfold.pipeline.artifacts import atomic_path
 
 CONFIDENCE = "_confidence"
 _BLOCK_ROWS = 50_000
-_PLAIN = (str, int, float, bool, np.generic, type(None))  # what a cell of Excel may be
+_PLAIN = (str, int, float, bool, np.generic, type(None))  # types that an Excel cell can hold
 _ARROW = (*frames.PARQUET_SUFFIXES, *FEATHER_SUFFIXES)
 # Older spreadsheets and OpenDocument are read, but not written here.
 WRITTEN = (*TEXT_SUFFIXES, *_ARROW, ".xlsx", *JSON_SUFFIXES, ".h5ad")
@@ -48,7 +48,7 @@ def folder_and_file(out) -> tuple[Path | None, Path | None]:
 
 
 def written_kind(path: Path) -> str | None:
-    """Return the kind of table that a file's name stands for, None if it is none of `WRITTEN`.
+    """Return the table format of a file name, None if it is not one of `WRITTEN`.
 
     >>> written_kind(Path("done.csv.gz")), written_kind(Path("answers"))
     ('.csv', None)
@@ -202,7 +202,7 @@ class Completed:
             table = table.append_column(column, words)
         else:
             place = names.index(column)
-            try:  # whole numbers stay whole numbers
+            try:  # integers stay integers
                 words = words.cast(table.schema.field(place).type)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 pass
@@ -255,7 +255,7 @@ def _write_excel(frame, out, path):
 
 
 def _for_excel(frame):
-    """Times without zones and cells without lists, which Excel does not know."""
+    """Times without zones and cells without lists, which Excel does not support."""
     found = frame.copy()
     for name in found.columns:
         column = found[name]

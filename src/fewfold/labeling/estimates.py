@@ -1,11 +1,11 @@
-"""What to expect of the answer: its error with an interval, and the trivial answer beside it."""
+"""Expected error with an interval, and the error of the trivial baseline."""
 
 from __future__ import annotations
 
 import numpy as np
 
 LEVEL = 0.95
-# Labels that are missing per class and label, at the upper and at the lower end. Chosen on 122 runs
+# Correction per class and label, at the upper and at the lower end. Chosen on 122 runs
 # of 10 to 300 labels (docs/notes/answer.md).
 UNEVEN_DRAWS, FEWER_LABELS = 3.0, 10.0
 _BOOTSTRAPS = 2000
@@ -49,12 +49,12 @@ def class_estimate(wrong, weights, n_folds: int, n_classes: int, optimistic=None
     Parameters
     ----------
     wrong : bool ndarray of shape (m,)
-        Of held-out labels, by weights that have not seen their fold: a little too often.
+        Errors on held-out labels, by weights fitted without their fold (pessimistic).
     weights : ndarray of shape (m,)
-        What each counts: 1, unless other class shares than those of the labels are assumed.
+        Sample weights: 1, unless other class shares than those of the labels are assumed.
     n_folds, n_classes : int
     optimistic : bool ndarray of shape (m,), optional
-        Of held-out labels, by the weights of the answer: not often enough.
+        Errors on held-out labels, by the final weights (optimistic).
     """
     value = float(np.average(wrong, weights=weights))
     effective = weights.sum() ** 2 / np.sum(weights**2)
@@ -66,7 +66,7 @@ def class_estimate(wrong, weights, n_folds: int, n_classes: int, optimistic=None
 
 
 def value_estimate(errors, seed: int = 0) -> dict:
-    """Return the root mean square error of numbers with a bootstrap interval."""
+    """Return the root mean square error of a regression with a bootstrap interval."""
     rng = np.random.default_rng(seed)
     squares = np.asarray(errors) ** 2
     means = squares[rng.integers(len(squares), size=(_BOOTSTRAPS, len(squares)))].mean(axis=1)
@@ -79,7 +79,7 @@ def _plain(value, low, high, count):
 
 
 def trivial_classes(codes, weights, classes) -> dict:
-    """Return the error of always answering the commonest class, as plain values.
+    """Return the error of always predicting the most frequent class, as plain values.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def trivial_classes(codes, weights, classes) -> dict:
 
 
 def trivial_values(values) -> dict:
-    """Return the root mean square error of always answering the mean of the others."""
+    """Return the root mean square error of always predicting the mean of the other labels."""
     m = len(values)
     left_out = (values.sum() - values) / max(m - 1, 1)
     mean = float(np.mean(values))
@@ -100,14 +100,14 @@ def trivial_values(values) -> dict:
 
 
 def beats(losses, trivial_losses) -> bool:
-    """Tell whether held-out losses are lower than the trivial answer's by a standard error."""
+    """Return whether held-out losses beat the trivial baseline by one standard error."""
     gain = np.asarray(trivial_losses, float) - np.asarray(losses, float)
     error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
     return bool(gain.mean() > error)
 
 
 def confusion(codes, said, n_classes: int) -> list[list[int]]:
-    """Return how often labels of each class (rows) were answered as each class (columns).
+    """Return the confusion matrix: true classes (rows) by predicted classes (columns).
 
     >>> confusion([0, 0, 1], [0, 1, 1], 2)
     [[1, 1], [0, 1]]

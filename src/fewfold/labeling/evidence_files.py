@@ -1,4 +1,4 @@
-"""What candidates said, as stage files: for data whose candidates are examined by several jobs."""
+"""Predictions of candidates as stage files, for data whose candidates run in several jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STAGE = "examine_candidates"
 
 
 def write_evidence(path, members, task, inputs=()) -> None:
-    """Examine candidates and write what each said, one after the other."""
+    """Evaluate candidates and write the predictions of each."""
     with writing(path, STAGE, inputs=inputs) as out:
         listed = []
         for number, member in enumerate(members):
@@ -31,7 +31,7 @@ def write_evidence(path, members, task, inputs=()) -> None:
 
 
 def read_evidence(paths, task) -> dict[str, Evidence]:
-    """Read what candidates said, by their names; arrays of other rows or labels are refused."""
+    """Read candidates' predictions by name; arrays of other rows or labels are refused."""
     found = {}
     m, n = int(known_mask(task.y).sum()), task.X.shape[0]
     n_folds = int(task.fold.max()) + 1 if len(task.fold) else 0

@@ -1,4 +1,4 @@
-"""What each candidate says: of held-out labels, of all rows, and its fitted state."""
+"""Evaluation of each candidate: out-of-fold predictions, predictions of all rows, state."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from fewfold.methods.members import Member
 from fewfold.pipeline.protocol import derive_seed
 
 N_FOLDS = 10
-FEW_LABELS = 20  # below, each label is held out on its own
+FEW_LABELS = 20  # below this number of labels, leave-one-out
 MANY_ROWS = 20_000
 
 
 @dataclass
 class Task:
-    """Rows, labels, folds, and what was prepared without labels.
+    """Rows, labels, folds, and label-free computations shared by candidates.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Task:
         Codes with -1, or values with NaN.
     task : str
     n_classes : int
-        0 for numbers.
+        0 for regression.
     seed : int
     graphs : dict of name to NeighborGraph
     prepared : dict of member to dict of arrays
@@ -67,7 +67,7 @@ class Task:
 
     @property
     def has_many_rows(self) -> bool:
-        """Whether answers for all rows are too costly to be computed without each fold."""
+        """Whether predicting all rows without each fold is too expensive."""
         return self.X.shape[0] > MANY_ROWS
 
     @property
@@ -77,7 +77,7 @@ class Task:
 
 
 def make_folds(targets, task: str, n_folds: int = N_FOLDS, seed: int = 0) -> np.ndarray:
-    """Assign labels to folds: each on its own below 20, classes (or sizes) spread evenly.
+    """Assign labels to folds: leave-one-out below 20, stratified by class (or value) above.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def make_folds(targets, task: str, n_folds: int = N_FOLDS, seed: int = 0) -> np.
     if task == CLASSIFICATION:
         fold[order] = np.arange(m) % n_folds
         return fold
-    # Values: of each run of neighboring ones, every fold gets one.
+    # Regression: each fold gets one of every run of consecutive values.
     for start in range(0, m, n_folds):
         part = order[start : start + n_folds]
         fold[part] = rng.permutation(n_folds)[: len(part)]
@@ -106,7 +106,7 @@ def make_folds(targets, task: str, n_folds: int = N_FOLDS, seed: int = 0) -> np.
 
 @dataclass
 class Evidence:
-    """What one candidate says.
+    """Predictions of one candidate.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Evidence:
 
 
 def prepare(member: Member, task: Task) -> dict:
-    """Compute what a candidate needs and no label changes."""
+    """Compute the label-free part of a candidate."""
     model = _build(member, task)
     X = task.dense if hasattr(model, "fit_codes") else task.X
     return model.prepare(X, **_taken(model.prepare, {"graph": task.graphs.get(member.graph)}))
@@ -138,12 +138,12 @@ def prepare(member: Member, task: Task) -> dict:
 def examine(member: Member, task: Task) -> Evidence:
     """Fit a candidate without each fold, and to all labels.
 
-    A candidate that fails says so in its status, and takes no part.
+    A candidate that fails has the reason as its status, and gets no weight.
     """
     start = time.process_time()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what they say is in the status
+            warnings.simplefilter("ignore")  # reported in the status
             found = _examine(member, task)
     except (FewfoldError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         found = Evidence(None, None, status=f"failed: {str(error)[:200]}")
@@ -175,7 +175,7 @@ def _examine(member, task):
         )
     model, answer = _fit(member, task, everything, shared, None)
     if not all(np.isfinite(part).all() for part in (held_out, answer) if part is not None):
-        raise ValueError("its answers are not finite")
+        raise ValueError("its predictions are not finite")
     if model is None:
         raise ValueError("all labels are of one class")
     return _evidence(model, held_out, answer, task)
@@ -189,7 +189,7 @@ def _evidence(model, held_out, answer, task):
 
 
 def _examine_at_once(member, task):
-    """Examine a candidate that has all folds at the cost of few fits; None if it does not."""
+    """Evaluate a candidate that computes all folds at the cost of a few fits; None otherwise."""
     model = _build(member, task)
     if not hasattr(model, "fit_folds") or len(np.unique(task.targets)) < 2:
         return None
@@ -199,7 +199,7 @@ def _examine_at_once(member, task):
     held_out = class_columns(held_out, model.classes_.astype(np.int64), task.n_classes)
     answer = _all_classes(model, task.targets, task)
     if not (np.isfinite(held_out).all() and np.isfinite(answer).all()):
-        raise ValueError("its answers are not finite")
+        raise ValueError("its predictions are not finite")
     return _evidence(model, held_out, answer, task)
 
 
@@ -211,7 +211,7 @@ def _build(member, task):
 
 
 def _fit(member, task, kept, shared, wanted):
-    """Fit to some labels; return the model and its answers for the rows wanted (None: all)."""
+    """Fit to some labels; return the model and its predictions for ``rows`` (None: all)."""
     wanted = np.arange(task.X.shape[0]) if wanted is None else wanted
     rows, targets = task.rows[kept], task.targets[kept]
     if task.is_classes and len(np.unique(targets)) < 2:
@@ -230,7 +230,7 @@ def _fit(member, task, kept, shared, wanted):
 
 
 def _all_classes(model, targets, task):
-    """Return what a fitted classifier says of all rows, a column for every class."""
+    """Return the class probabilities of all rows, with a column for every class."""
     proba = class_columns(
         model.label_distributions_, model.classes_.astype(np.int64), task.n_classes
     )

@@ -1,4 +1,4 @@
-"""The answer in the formats of other tools: Label Studio, Prodigy, Argilla, embedding-atlas."""
+"""Labels in the formats of other tools: Label Studio, Prodigy, Argilla, embedding-atlas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERSION = f"fewfold {__version__}"
 
 @dataclass(frozen=True)
 class Answered:
-    """What an export is made of.
+    """Data of an export.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Extra:
-    """A further file at the top of the folder: its name, what it is, and how it is written."""
+    """An additional output file: its name, a description, and the function that writes it."""
 
     name: str
     words: str
@@ -92,7 +92,7 @@ class Extras:
             return path
         own = own.iloc[table["row_number"].astype(int) - 1].reset_index(drop=True)
         skipped = {self.source.target, table.columns[1]}
-        # Lists of numbers tell a reader nothing.
+        # Lists of numbers do not help a reader.
         shown = [n for n in own.columns if n not in skipped and not holds_vectors(own[n])]
         own = own[shown[:MOST_SHOWN]].convert_dtypes()
         own = own.rename(columns={n: f"{n}_" for n in own.columns if n in table})

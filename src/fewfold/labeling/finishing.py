@@ -1,4 +1,4 @@
-"""What a labeling run hands over: tables, advice, warnings, a summary."""
+"""Outputs of a labeling run: tables, rows to label next, warnings, a summary."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fewfold.pipeline.stage_schemas import LABEL_TABLE
 
 @dataclass(frozen=True)
 class Material:
-    """The stage files that the answer is made from."""
+    """The stage files from which the outputs are made."""
 
     answer: dict
     notes: dict
@@ -62,7 +62,7 @@ class Material:
         return found
 
     def check(self) -> None:
-        """Refuse files that are not about the same rows and classes."""
+        """Raise an error for files of different rows or classes."""
         n = self.features.X.shape[0]
         counts = {"answer": len(self.answer["label"]), "labels": len(self.truth.y),
                   "graph": self.graph.W.shape[0]}  # fmt: skip
@@ -93,13 +93,13 @@ class Material:
         return None if self.notes["task"] == "regression" else self.truth.classes
 
     def name_of(self, row: int) -> str:
-        """What a row is called: its id, or its number counted from 1."""
+        """Name of a row: its id, or its number counted from 1."""
         return self.ids[row] if self.ids is not None else str(row + 1)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The answer in the form people read."""
+    """Results in readable form."""
 
     table: pd.DataFrame
     warnings: list
@@ -117,7 +117,9 @@ def finish(material: Material, *, abstain=None) -> Finished:
         warnings += warnings_.off_the_labeled(material.graph.scales, truth.y)
         warnings += warnings_.skewed_labels(truth.y, answer["label"], material.classes)
     for name, status in notes["comparison"].get("failed", {}).items():
-        warnings.append(warnings_.note("fit", f"The candidate {name} took no part: {status}."))
+        warnings.append(
+            warnings_.note("fit", f"The candidate {name} was left out: {status.rstrip('.')}.")
+        )
     given = answer["given"].astype(bool)
     advised = rows_to_label(
         material.features.X,
@@ -143,7 +145,7 @@ def finish(material: Material, *, abstain=None) -> Finished:
 
 
 def _uncertainty(answer) -> np.ndarray:
-    """How unsure each label is, 0 to 1; of numbers by the width of their ranges."""
+    """Uncertainty of each label, 0 to 1; for regression by the width of the intervals."""
     if "confidence" in answer:
         return 1 - answer["confidence"]
     width = answer["high"] - answer["low"]

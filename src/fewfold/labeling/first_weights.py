@@ -1,15 +1,15 @@
-"""Weights of candidates before any label is held out: what the rows alone say.
+"""Prior weights of the candidates, from the features alone.
 
-With few labels the held-out answers say little, so the first weights decide. They follow from
-three things that need no held-out label. The first two fade as labels get more: with m labels
-the labels count ``t = m^2 / (m^2 + BELIEF^2)`` and the rows ``1 - t``:
+With few labels, held-out predictions are weak evidence, so prior weights matter. They follow from
+three things that need no held-out label. The first two fade with more labels: with m labels
+the labels have weight ``t = m^2 / (m^2 + BELIEF^2)`` and the rows ``1 - t``:
 
-- graph candidates assume that neighbors are alike. How much of the rows' variation is explained by
-  the mean of their neighbors, as odds to the power ``1 - t``, is their first weight (the odds are
+- graph candidates assume that neighbors are similar. The share of the rows' variance explained by
+  the mean of their neighbors, as odds to the power ``1 - t``, is their prior weight (the odds are
   0.1 for g241c, 3 for Digit1, 16 for COIL);
-- candidates that learn from labels alone know little from few: ``t``;
-- a candidate that assumes equal classes is as likely as equal classes are, given the labels'
-  counts (`fewfold.labeling.priors.chance_of_equal_classes`).
+- supervised candidates, which use labels alone, have weight ``t``;
+- a candidate that assumes equal classes is weighted by the probability of equal classes, given the
+  label counts (`fewfold.labeling.priors.chance_of_equal_classes`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 BELIEF = 20.0
-# Trees need no scale, no metric and no smoothness: the safest among those that use labels alone.
-# For numbers, whose trees answer in steps, all families count alike (docs/notes/answer.md).
+# Trees assume no scale, metric or smoothness: the most robust of the supervised candidates.
+# In regression, where trees predict steps, all families have equal weight (docs/notes/answer.md).
 EMPHASIS, EMPHASIS_NUMBERS = {"trees": 10.0}, {}
 GRAPH = ("geodesic", "diffusion", "images", "eigenbasis")
 LABELS_ONLY = ("trees", "linear", "rbf")
@@ -35,7 +35,7 @@ def explained_by_neighbors(X, *, n_neighbors: int = _N_NEIGHBORS, seed: int = 0)
     X : ndarray of shape (n, d)
     n_neighbors : int
     seed : int
-        Of the sample of 1500 rows that is taken of more.
+        Seed of the sample of 1500 rows, if there are more.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def first_weights(
     even: float | None = None,
     numbers: bool = False,
 ) -> np.ndarray:
-    """Return the weights of candidates before any label is held out.
+    """Return the prior weights of the candidates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a user gives to label or predict: a path, standard input, or a data frame."""
+"""Input of `label` and `predict`: a path, standard input, or a data frame."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STORED = "input/given"
 
 
 def is_frame(given) -> bool:
-    """Whether something is a table in memory: pandas, polars, or any other with Arrow's stream."""
+    """Whether an object is a data frame: pandas, polars, or any with Arrow's stream."""
     return hasattr(given, "__arrow_c_stream__") or hasattr(given, "to_parquet")
 
 
 def stored_input(given, out=None) -> tuple[Path, Path]:
-    """Return the path of what was given, and the folder for the answer.
+    """Return the path of the input, and the folder for the results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The user's file as labeling sees it: what the shared reader found, and labels to learn from."""
+"""The user's data as features and labels, from the shared reader."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from fewfold.datasets import frames
 from fewfold.datasets.column_names import some_names
+from fewfold.datasets.table.marks import UNLABELED_MARKS
 from fewfold.datasets.table.messages import listed
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
 from fewfold.datasets.table.own_graphs import read_own_graph
@@ -24,10 +25,12 @@ from fewfold.labeling.sizes import check_memory, check_rows
 from fewfold.labels import known_mask
 from fewfold.linalg.preparation import check_finite
 
+FEW_VALUES = 5  # of a target of numbers: perhaps they are classes
+
 
 @dataclass(frozen=True)
 class Intake:
-    """A file as labeling sees it.
+    """Features and labels of a file.
 
     Attributes
     ----------
@@ -168,14 +171,14 @@ def _prepared(plan) -> list[str]:
         return []
     skewed = [c["name"] for c in plan["columns"] if c.get("quantiles")]
     words = "Columns share a unit and keep their spreads" if plan["unit"] else (
-        "Columns are brought to spread 1")  # fmt: skip
+        "Columns are standardized")  # fmt: skip
     if skewed:
         words += f"; ranks stand for the values of {listed(skewed)}, which are very skewed"
     return [f"{words} (--scale)."]
 
 
 def _ask_for_target(file: Path) -> None:
-    """Refuse a file whose label column only the user can name; arrays have ``y``."""
+    """Raise an error if the label column must be named by the user; arrays have ``y``."""
     kind = kind_of(file).name
     if kind == "cells":
         raise InputError(f"{file}: which column of obs holds the labels? Give --target.")
@@ -195,7 +198,7 @@ def _cluster_names(k, n):
 
 
 def _labels(content: FileContent, options: FileOptions, keep_spellings: bool) -> Target:
-    """Turn labels into codes; refuse those from which nothing can be learned."""
+    """Turn labels into codes; raise an error if they cannot be learned from."""
     where = content.where
     found = encode_target(
         content.labels,
@@ -208,6 +211,12 @@ def _labels(content: FileContent, options: FileOptions, keep_spellings: bool) ->
     if found.task == "classification" and not keep_spellings:
         counts = np.bincount(found.y[known], minlength=len(found.classes))
         check_spellings(found.classes, counts, where)
+    if found.task == "regression" and len(np.unique(found.y[known])) == 1:
+        raise InputError(
+            f"{where}: all labels ({int(known.sum())} of {len(known)} rows) are the number "
+            f"{found.y[known][0]:g}, from which nothing can be learned. Give at least two "
+            "different numbers."
+        )
     if known.all():
         raise InputError(
             f"{where}: all {len(known)} rows have a label already, so there is nothing to do. "
@@ -217,7 +226,7 @@ def _labels(content: FileContent, options: FileOptions, keep_spellings: bool) ->
 
 
 def check_spellings(classes, counts, where) -> None:
-    """Refuse classes whose names differ in case, accents or spaces only.
+    """Refuse classes whose names differ in case, accents or spaces only, or are one number.
 
     >>> check_spellings(["cat", "dog"], [3, 2], "column 'pet'")
     """
@@ -235,7 +244,11 @@ def _folded(name):
     plain = unicodedata.normalize("NFKD", name)
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     # Spaces only: "A-" and "A+" are different marks, "1.5" and "15" different numbers.
-    return "".join(c for c in plain.casefold() if not c.isspace() and c != "_") or name
+    plain = "".join(c for c in plain.casefold() if not c.isspace() and c != "_") or name
+    try:
+        return repr(float(plain))  # "1", "1.0" and "01"
+    except ValueError:
+        return plain
 
 
 def _label_sentences(found: Target, target) -> list[str]:
@@ -245,16 +258,30 @@ def _label_sentences(found: Target, target) -> list[str]:
     known = known_mask(y)
     share = f"{known.sum()} of {len(y)} rows have a label ({100 * known.mean():.1f} %)"
     if n_blank := found.marks.get("", 0):
-        share += f", {n_blank} are blank"
+        share += f", {n_blank} {'is' if n_blank == 1 else 'are'} blank"
     if task == "regression":
-        return [f"The target {target!r} is a number; {share}.", *found.mark_sentences()]
+        different = len(np.unique(y[known]))
+        words = f" of {different} different values" if different <= FEW_VALUES else ""
+        hint = " --task classification takes them as classes." if words else ""
+        return [f"The target {target!r} is a number{words}; {share}.{hint}",
+                *found.mark_sentences()]  # fmt: skip
     counts = np.bincount(y[y >= 0], minlength=len(classes))
     sentence = (
         f"The target {target!r} has {len(classes)} classes ({_classes(classes, counts)}); {share}."
     )
-    return [sentence, *found.mark_sentences()]
+    return [sentence, *found.mark_sentences(), *_perhaps_marks(classes, counts)]
+
+
+def _perhaps_marks(classes, counts) -> list[str]:
+    """Name classes that others write for "no label"; -1 and 1 are the classes of many tools."""
+    found = [c for c in classes if c in UNLABELED_MARKS and (c != "-1" or len(classes) > 2)]
+    return [
+        f"{c!r} is taken as a class ({counts[classes.index(c)]} rows); if it means that there is "
+        f"no label, give --unlabeled {c}."
+        for c in found
+    ]
 
 
 def _classes(classes, counts, most=12):
-    words = [f"{c}: {n}" for c, n in zip(classes[:most], counts)]
+    words = [f"{c if c.isprintable() else repr(c)}: {n}" for c, n in zip(classes[:most], counts)]
     return ", ".join(words) + (", ..." if len(classes) > most else "")

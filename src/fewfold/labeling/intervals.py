@@ -1,4 +1,4 @@
-"""Numbers: weights of the candidates, and an interval for each row."""
+"""Regression: weights of the candidates, and a prediction interval for each row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from fewfold.exceptions import InputError
 from fewfold.labeling.stacking import pull
 
-_LEAST = 1e-4  # share of the variance: an error below it is as good as none
+_LEAST = 1e-4  # share of the variance; smaller errors count as zero
 
 
 def regression_weights(held_out, y, first, strength: float | None = None) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Exact answers of diffusion without some labels, from one solve per label.
+"""Exact leave-out predictions of diffusion, from one solve per label.
 
 Poisson learning and label spreading are linear in their sources. With G the responses to a unit
-source at each labeled row, the answer for any subset of the labels is a product with G: every
-leave-one-out and every fold answer, and each label's share in each row's answer.
+source at each labeled row, the prediction for any subset of the labels is a product with G: every
+leave-one-out and fold prediction, and each label's share in each row's prediction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fewfold.methods.diffusion.solver import MANY_ROWS, Solver
 
 @dataclass(frozen=True)
 class Responses:
-    """Answers of a diffusion to a unit source at each of some rows.
+    """Responses of a diffusion to a unit source at each of some rows.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Responses:
         np.add.at(counts, (place, codes[kept]), 1.0)
         total = counts.sum(axis=1)
         if self.method == "poisson":
-            # Labels of one class only: the sources vanish, and so does the equation.
+            # Labels of one class only: the sources are zero.
             is_single = (total > 0) & (counts.max(axis=1) == total)
             inside = is_single[self.component]
             shares = counts[self.component[inside]] / total[self.component[inside], None]
@@ -74,7 +74,7 @@ class Responses:
         return Y
 
     def label_shares(self, row: int, codes, n_classes: int, answer: int) -> np.ndarray:
-        """Return what each label adds to a row's score for a class; they sum to the score."""
+        """Return each label's contribution to a row's score for a class; they sum to the score."""
         everything = np.ones(len(self.rows), bool)
         return self.G[row] * self.sources(everything, codes, n_classes)[:, answer]
 
@@ -82,6 +82,6 @@ class Responses:
 def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) -> Responses:
     """Solve a diffusion for a unit source at each of some rows; see `Solver`."""
     rows = np.asarray(rows, dtype=np.int64)
-    # With many rows each digit costs seconds; shares are shown with two.
+    # With many rows each digit of precision costs seconds; two digits are shown.
     solver = Solver(W, method, alpha=alpha, tol=1e-8 if W.shape[0] <= MANY_ROWS else 1e-5)
     return Responses(solver.solve(rows), rows, solver.component, method)

@@ -1,4 +1,4 @@
-"""The model file: the fitted members of the answer as plain arrays. Nothing is unpickled.
+"""The model file: the fitted members of the combination as plain arrays. Nothing is unpickled.
 
 Every member with a weight stores its own state (`to_arrays`), checked against its declaration
 when the file is opened; methods are looked up by name among those installed. Arrays that several
@@ -25,7 +25,7 @@ FAR_QUANTILE = 0.99
 _BLOCK_ROWS = 65_536
 MOST_REFERENCES, MOST_REFERENCE_BYTES = 2000, 16_000_000
 REMEDY = "Get the model file again, or make it again with 'fewfold label'."
-# What numpy, scipy and scikit-learn raise on states that are allowed one by one, not together.
+# Raised by numpy, scipy and scikit-learn for arrays that are valid alone but not together.
 _MISFITS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError,
             MemoryError, AssertionError)  # fmt: skip
 
@@ -67,7 +67,7 @@ def save_model(path, combination: Combination, members, states, *, task, classes
     states : list of (arrays, notes)
     task, classes : str, list of str or None
     X : array of shape (n, d)
-        The rows: some of them say what is far.
+        The rows: a sample defines which new rows are far.
     table_notes : dict
         ``columns`` (the plan of a table, or None), ``feature_names``, ``target``, ``id_name``.
     inputs : paths recorded in the file
@@ -106,7 +106,7 @@ def save_model(path, combination: Combination, members, states, *, task, classes
 
 
 def far_limit(X) -> tuple:
-    """Return rows that stand for all, and the distance to them that few of the others exceed."""
+    """Return reference rows, and a distance to them that few of the other rows exceed."""
     from fewfold.graph.neighbors import nearest_neighbors
 
     n, d = X.shape
@@ -124,7 +124,7 @@ def far_limit(X) -> tuple:
 
 
 def check_is_model(path: Path) -> None:
-    """Refuse what is plainly not a model file, such as a table in its place."""
+    """Raise an error for what is clearly not a model file, such as a table."""
     if not path.is_file():
         raise InputError(f"{path}: no such model file. 'fewfold label' writes model.h5.")
     with open(path, "rb") as stream:
@@ -152,7 +152,7 @@ class Model:
 
     @classmethod
     def load(cls, path) -> Model:
-        """Open a model file, checking that it is whole and that all it says is allowed."""
+        """Open a model file, checking its integrity and contents."""
         path = Path(path)
         check_is_model(path)
         with artifacts.read(path, MODEL_FILE, remedy=REMEDY) as file:
@@ -226,7 +226,7 @@ class Model:
             found = self.combination.decide(self.combination.proba(answers))
         for name in ("label", "confidence"):
             if name in found and not np.isfinite(found[name]).all():
-                raise ValueError("their answers are not finite")
+                raise ValueError("their predictions are not finite")
         return found
 
     def _is_far(self, X_new):

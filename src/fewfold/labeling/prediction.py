@@ -30,7 +30,7 @@ from fewfold.pipeline.artifacts import atomic_path
 from fewfold.system.outputs import check_output_file
 from fewfold.system.plain_text import guarded_table
 
-FAR_SHARE = 0.05  # five times as many far rows as there should be
+FAR_SHARE = 0.05  # five times the expected share of far rows
 
 
 def read_new_rows(model: Model, path, echo=lambda text: None):
@@ -84,7 +84,7 @@ def _read_columns(model, file, kind, echo):
             "Parquet file with these."
         )
     text = [c["name"] for c in model.columns if c["kind"] in ("category", "text", "code")]
-    # Numbers that were written as text: as they are, or "1.500" would be another number.
+    # Numbers stored as text are kept as written, or "1.500" would become another number.
     is_text = inner_suffix(file) in frames.TEXT_SUFFIXES
     written = [c["name"] for c in model.columns if is_text and "written" in c]
     place = place_of(file, Request(FileOptions(), command=True))
@@ -104,12 +104,12 @@ def _read_columns(model, file, kind, echo):
         some = ", ".join(map(repr, sorted(found)[:5]))
         echo(
             f"Warning: the column {column!r} has values that the model does not know "
-            f"({some}{', ...' if len(found) > 5 else ''}); they count as none of the known ones."
+            f"({some}{', ...' if len(found) > 5 else ''}); they are treated as unknown."
         )
 
 
 def new_categories(frame, columns) -> dict[str, list]:
-    """Return the values of each column of categories that the model has never seen."""
+    """Return, for each categorical column, the values unknown to the model."""
     found = {}
     for c in columns:
         if c["kind"] == "category":
@@ -180,7 +180,7 @@ def predict(
     spreadsheet_safe : bool
         Put an apostrophe before texts in the CSV that a spreadsheet would take for a formula.
     echo : callable
-        Is told what happens, in words.
+        Called with progress messages.
 
     Returns
     -------
@@ -229,8 +229,8 @@ def predict(
     if share > FAR_SHARE:
         echo(
             f"Warning: {100 * share:.0f} % of the new rows lie farther from the known rows than "
-            "99 % of those did from each other (column 'far'). The data have changed: label some "
-            "of these rows and run 'fewfold label' again."
+            "99 % of those did from each other (column 'far'). The data may have drifted: label "
+            "some of these rows and run 'fewfold label' again."
         )
     if out is not None:
         _write(guarded_table(table) if spreadsheet_safe else table, Path(out), path)

@@ -34,6 +34,7 @@ from fewfold.methods.parameters import (
     positive,
 )
 
+SMALLEST_NUMBER = 1e-100  # of a column: smaller ones have no squares
 VERY_SKEWED = 2.0
 MISSING_SHARE = 0.01
 _LEAST_DISTINCT = 10
@@ -126,7 +127,7 @@ def plan_columns(frame: pd.DataFrame, columns: list) -> dict:
 
 
 def _numbers(frame, column):
-    """Return the numbers of a column, NaN where there is none."""
+    """Return the numbers of a column, NaN where missing."""
     series = planned_numbers(frame[column["name"]], column, Place())
     return series.to_numpy(dtype=float, na_value=np.nan)
 
@@ -139,7 +140,7 @@ def _block(frame, column):
 
 def _plan_block(column, block):
     variances = block.var(axis=0)
-    # A vector holds as many numbers as it is long; the parts of all others are one value.
+    # Each entry of a vector counts as one number; the parts of other columns together as one.
     spread = float(np.sqrt(variances.mean() if column["kind"] == "vector" else variances.sum()))
     if spread == 0:
         return None
@@ -203,6 +204,12 @@ def prepared_width(plan: dict) -> int:
 def _plan_number(name, values, unit):
     missing = np.isnan(values)
     known = values[~missing]
+    if len(known) and 0 < np.abs(known).max() < SMALLEST_NUMBER:
+        raise InputError(
+            f"Column {name!r}: its largest number is {known[np.abs(known).argmax()]:g}, and the "
+            f"spread of numbers below {SMALLEST_NUMBER:.0e} cannot be computed. Rescale the "
+            f"column, or leave it out (--drop {name})."
+        )
     if len(known) == 0 or (known.std() == 0 and not missing.any()):
         return None
     plan = {"name": name, "type": "number", "fill": float(np.median(known))}
@@ -247,7 +254,7 @@ def prepare_columns(frame: pd.DataFrame, columns: list, plan: dict) -> tuple[np.
         What each column is; see `plan_columns`.
     plan : dict
         From `plan_columns`, of this table or of the one that was learned from. A category that
-        is not known is none of the known ones.
+        is not known is treated as unknown.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What labeling computes once without labels: graphs, what candidates prepare, the map."""
+"""Label-free computations of a labeling run: graphs, candidates' preparations, the map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GRAPH_ARRAYS = ("W", "indices", "distances", "scales", "component", "isolated")
 
 @dataclass(frozen=True)
 class Prepared:
-    """Graphs by name, arrays by member, some rows in the plane, and how alike neighbors are."""
+    """Graphs by name, arrays by member, the map, and the similarity of neighbors."""
 
     graphs: dict
     shared: dict
@@ -36,7 +36,7 @@ class Prepared:
 def compute_prepared(
     data, graph_files: dict, *, members, task, graphs: dict, seed: int, own_graph=None, quick=False
 ) -> Prepared:
-    """Compute what needs no label.
+    """Compute everything that needs no label.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def compute_prepared(
 
 
 def write_prepared(path, features, graph_files: dict, *, own_graph=None, **settings) -> None:
-    """Compute and write what needs no label; settings as of `compute_prepared`."""
+    """Compute and write everything that needs no label; settings as in `compute_prepared`."""
     found = compute_prepared(read_features(features), graph_files, own_graph=own_graph, **settings)
     # Graphs of other rules stay in their files, unless the user's weights replaced theirs.
     own = [name for name in found.graphs if own_graph is not None or name not in graph_files]

@@ -1,4 +1,4 @@
-"""Shares of the classes: as the labels have them, equal, or given."""
+"""Class proportions: those of the labels, equal, or given."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from fewfold.exceptions import InputError
+from fewfold.labeling.estimates import error_interval
 
 
 def class_shares(priors, codes, classes, *, added: float = 1.0) -> np.ndarray:
@@ -76,15 +77,16 @@ def parse_priors(text: str):
         ) from None
 
 
-# Chance from which the combined answer is brought to equal classes.
+# Probability above which predictions are adjusted to equal classes, unless the rows contradict it.
 SURELY_EQUAL = 0.95
+ONE_DEVIATION = 0.68  # level of the interval of the error that equal classes are checked against
 
 
 def chance_of_equal_classes(codes, n_classes: int) -> float:
-    """Return the chance that classes have equal sizes, given labels drawn at random.
+    """Return the probability that classes have equal sizes, given labels drawn at random.
 
-    Compares equal shares with shares of any kind (uniform over the simplex), both as likely
-    beforehand.
+    Compares equal shares with arbitrary shares (uniform over the simplex), both equally likely
+    a priori.
 
     Examples
     --------
@@ -98,3 +100,37 @@ def chance_of_equal_classes(codes, n_classes: int) -> float:
     equal = -m * np.log(n_classes)
     free = gammaln(n_classes) + gammaln(counts + 1).sum() - gammaln(m + n_classes)
     return float(1 / (1 + np.exp(np.clip(free - equal, -500, 500))))
+
+
+def rows_contradict_equal_classes(proba, wrong, n_folds: int) -> bool:
+    """Tell whether the answers give the classes sizes that equal classes could not have.
+
+    Labels that someone picked evenly look like those of equal classes. But an answer with an error
+    of e gives no class sizes that differ from the true ones by more than e (in total variation:
+    each wrong row moves one row between classes).
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, k)
+        Of all rows.
+    wrong : bool ndarray of shape (m,)
+        Of held-out labels; empty: nothing is known of the error, and nothing is contradicted.
+    n_folds : int
+
+    Examples
+    --------
+    >>> proba = np.eye(2)[np.repeat([0, 1], [80, 20])]
+    >>> rows_contradict_equal_classes(proba, np.arange(50) < 2, 10)
+    True
+    >>> rows_contradict_equal_classes(proba, np.arange(50) < 20, 10)
+    False
+    """
+    if not len(wrong):
+        return False
+    n, k = proba.shape
+    found = np.bincount(proba.argmax(axis=1), minlength=k) / n
+    off = np.abs(found - 1 / k).sum() / 2
+    upper = error_interval(
+        float(np.mean(wrong)), len(wrong), level=ONE_DEVIATION, n_folds=n_folds, n_classes=k
+    )[1]
+    return bool(off > upper)

@@ -1,4 +1,4 @@
-"""The answer at the top of a labeling run's folder, over nobody else's files."""
+"""Copy results to the top of a labeling run's folder without overwriting users' files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from fewfold.system.outputs import refuse_overwriting
 OUTPUTS = tuple(Path(target).name for target in layout.LABEL_TARGETS)
 OWN_FOLDERS = ("input", f"results/{NAME}", "logs", ".snakemake")
 ADVICE = "label_next.csv"
-PUBLISHED = "input/published.json"  # digests of the files that fewfold put there
+PUBLISHED = "input/published.json"  # digests of the files written there by fewfold
 
 
 @dataclass(frozen=True)
 class Labeled:
-    """What a labeling run made.
+    """Results of a labeling run.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Labeled:
         return self.folder / "report.html"
 
     def report(self) -> str:
-        """Return the answer in words: how many labels, by which method, the error to expect."""
+        """Return a summary in words: number of labels, method, expected error."""
         warnings = [f"Warning: {warning['text']}" for warning in self.summary["warnings"]]
         return "\n".join([*summary_lines(self.summary), *warnings, f"Report: {self.page}"])
 
@@ -76,13 +76,13 @@ class Labeled:
 
 
 def check_folder(folder: Path, *inputs: Path) -> None:
-    """Refuse a folder in which the run would overwrite one of its inputs."""
+    """Raise an error if the run would overwrite one of its inputs."""
     given = [path for path in inputs if path.with_suffix("") != folder / STORED]
     refuse_overwriting([folder / name for name in (*OUTPUTS, *OWN_FOLDERS)], given)
 
 
 def check_published(folder: Path, name: str, extras: Extras | None = None) -> None:
-    """Refuse to replace files that fewfold did not write, or that were edited since.
+    """Raise an error before replacing files that fewfold did not write or that were edited.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _record(folder, digests):
 
 
 def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labeled:
-    """Copy the answer to the top of the folder, whole files only, and say what it is."""
+    """Copy the results to the top of the folder atomically, and describe them."""
     made = _made(folder, name)
     summary = json.loads(made["summary.json"].read_text(encoding="utf-8"))
     if extras is not None:
@@ -139,7 +139,7 @@ def publish(folder: Path, name: str, echo, extras: Extras | None = None) -> Labe
         made |= extras.write(folder / "input", labels, summary, folder / "results" / name)
         made[ADVICE] = extras.advice(made[ADVICE], folder / "input" / ADVICE)
     before, new = published(folder), {file: [content_digest(made[file])] for file in made}
-    # Both are known while files are replaced: a run killed on the way must know its own again.
+    # Both digests are kept while files are replaced, so that a killed run recognizes its files.
     _record(folder, {file: [*before.get(file, ()), *new[file]] for file in made})
     for file in made:
         with atomic_path(folder / file) as part:

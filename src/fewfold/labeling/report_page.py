@@ -1,4 +1,4 @@
-"""The report of a labeling run: the answer first, in one page that opens offline."""
+"""The report of a labeling run: one page that opens offline, results first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fewfold.report.findings import plain
 from fewfold.report.map_positions import add_rows
 
 DOUBTFUL = 40
-DOUBT = 0.5  # rows less sure than this are hollow in the second picture
+DOUBT = 0.5  # rows of lower confidence are hollow in the second plot
 SHEET_BYTES = 1_600_000
 HISTOGRAMS = (620, 350)  # widths, for wide windows and narrow ones
 SHOWN = 10_000  # rows in the map, of which 2000 have a place of their own
@@ -47,7 +47,7 @@ def rows_to_show(material: Material, drifted) -> np.ndarray:
 
 
 def make_view(material: Material, drifted=()) -> DatasetView:
-    """The data as the map shows them: given labels on the left, the answer on the right."""
+    """The map of the data: given labels on the left, predicted labels on the right."""
     answer, task = material.answer, material.notes["task"]
     data, given = material.features, material.answer["given"].astype(bool)
     labeled = np.flatnonzero(given)
@@ -88,7 +88,7 @@ def make_view(material: Material, drifted=()) -> DatasetView:
 
 
 def class_rows(material: Material) -> list[dict]:
-    """One row per class: labels given, rows found, mean confidence, expected wrong ones."""
+    """One row per class: given labels, predicted rows, mean confidence, expected errors."""
     answer, given = material.answer, material.answer["given"].astype(bool)
     rows = []
     for code, name in enumerate(material.classes):
@@ -127,7 +127,7 @@ def describe_rows(material: Material, view: DatasetView, rows, reasons=None) -> 
 
 
 def reasons_for(material: Material, rows, count: int = 3) -> dict[int, str]:
-    """Name the given labels that speak most for each row's label, by their exact shares.
+    """Name the given labels with the largest exact shares in each row's prediction.
 
     Diffusion over the graph is linear in the labels, so that a row's score for its class is a sum
     over them. The responses are symmetric: one solve per row shown serves all labels.
@@ -153,7 +153,7 @@ def reasons_for(material: Material, rows, count: int = 3) -> dict[int, str]:
 
 
 def held_out(material: Material, most: int = 30) -> samples.Confusion | None:
-    """How often each class was answered for the held-out labels of each class."""
+    """Confusion matrix of the held-out labels."""
     table = material.notes["comparison"].get("confusion")
     if table is None or len(table) > most:
         return None
@@ -202,7 +202,7 @@ def _explained(X, labels) -> np.ndarray:
 
 
 def row_facts(material: Material, row: int, count: int = 5) -> str:
-    """What stands out in a row: its most unusual values, as they are in the file."""
+    """The most unusual values of a row, as they are in the file."""
     X, names = material.features.X, material.features.feature_names
     values = X[[row]].toarray()[0] if hasattr(X, "toarray") else np.asarray(X[row])
     numbers = original_numbers(material, [row])
@@ -220,7 +220,7 @@ def row_facts(material: Material, row: int, count: int = 5) -> str:
 
 
 def cell_words(value: float) -> str:
-    """Write a number as a table has it: four digits, large ones in full.
+    """Format a number with four digits, large ones in full.
 
     >>> cell_words(0.123456), cell_words(1234567.8), cell_words(13.0)
     ('0.1235', '1234568', '13')
@@ -229,7 +229,7 @@ def cell_words(value: float) -> str:
 
 
 def explained_candidates(task: str) -> dict[str, str]:
-    """Say what each candidate does, and what data it suits."""
+    """Describe each candidate and the data it suits."""
     return {
         name: f"{member.method.about()} {candidate.why}"
         for name, (member, candidate) in all_members(task, declared=True).items()
@@ -237,7 +237,7 @@ def explained_candidates(task: str) -> dict[str, str]:
 
 
 def doubtful_rows(material: Material) -> np.ndarray:
-    """The rows labeled here that are least sure."""
+    """The predicted rows of lowest confidence."""
     if "confidence" not in material.answer:
         return np.empty(0, dtype=np.int64)
     sure = np.where(material.answer["given"].astype(bool), np.inf, material.answer["confidence"])
@@ -246,7 +246,7 @@ def doubtful_rows(material: Material) -> np.ndarray:
 
 
 def render_answer(material: Material, finished: Finished, *, config: dict) -> str:
-    """Write the page; the same material gives the same page.
+    """Write the page; the same inputs give the same page.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
     drifted = [r for w in finished.warnings if w["kind"] == OFF for r in w["rows"]]
     view = make_view(material, drifted)
     payload = maps.payload(view, "all labels", SHEET_BYTES)
-    payload["rows"] = maps.pack(view.shown + 1, "u4")  # people count rows from 1
+    payload["rows"] = maps.pack(view.shown + 1, "u4")  # rows are shown counted from 1
     payload["columns"] = [] if view.images else telling_columns(material, view.shown)
     if material.ids is not None:
         payload["names"] = [str(material.ids[row]) for row in view.shown]
@@ -294,7 +294,7 @@ def render_answer(material: Material, finished: Finished, *, config: dict) -> st
 
 
 def histogram(material: Material, width: int, height: int = 150) -> str:
-    """How many rows have which confidence, as SVG."""
+    """Histogram of confidences, as SVG."""
     given = material.answer["given"].astype(bool)
     sure = material.answer["confidence"][~given]
     counts, edges = np.histogram(np.clip(sure, 0, 1), bins=20, range=(0, 1))

@@ -1,4 +1,4 @@
-"""The answer as the table that becomes labels.csv."""
+"""The table of labels.csv."""
 
 from __future__ import annotations
 

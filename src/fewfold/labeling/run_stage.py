@@ -1,4 +1,4 @@
-"""The stages of labeling over files: examine candidates; combine, label, save, report."""
+"""The stages of labeling over files: evaluate candidates; combine, label, save, report."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_task(
 
 
 def examine_some(files: dict, path, *, members, seed, quick=False) -> None:
-    """Examine candidates and write what they said."""
+    """Evaluate candidates and write their predictions."""
     task, truth, _ = read_task(files, seed=seed, quick=quick)
     chosen = named_members(truth.task, members)
     write_evidence(path, chosen, task, inputs=[files["features"], files["labels"]])
@@ -83,7 +83,7 @@ def label_rows(files: dict, answer_path, model_path, *, members, seed, quick=Fal
     Returns
     -------
     Prepared
-        What was read or computed of the rows alone.
+        Label-free computations, read or made here.
     """
     task, truth, prepared = read_task(files, seed=seed, quick=quick, members=members, graphs=graphs)
     with read(files["table"], layout.LABEL_COMMAND, schema=LABEL_TABLE) as file:
@@ -127,7 +127,7 @@ def report_rows(files, outputs, prepared, *, abstain, spreadsheet_safe, config) 
     Parameters
     ----------
     files : dict
-        As of `label_rows`.
+        As in `label_rows`.
     outputs : dict
         Paths: ``answer`` and ``model``, which are there; ``labels``, ``advice``, ``page`` and
         ``summary``.

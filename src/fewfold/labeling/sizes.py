@@ -1,4 +1,4 @@
-"""Whether a file is one that this machine can label, before it is read."""
+"""Checks, before a file is read, whether it can be labeled in the available memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE = 1 << 22
 
 
 def check_memory(path: Path, available: int | None = None) -> None:
-    """Refuse a text table that would not fit into the memory that is free."""
+    """Raise an error for a text table that would not fit into free memory."""
     if path.suffix.lower() not in frames.TEXT_SUFFIXES:
         return
     available = free_memory() if available is None else available
@@ -32,7 +32,7 @@ def check_memory(path: Path, available: int | None = None) -> None:
 
 
 def count_rows(path: Path) -> int | None:
-    """Guess the rows of a text table from its first lines; Parquet knows; None for others."""
+    """Estimate the rows of a text table from its first lines; exact for Parquet; else None."""
     suffix = path.suffix.lower()
     if suffix in frames.PARQUET_SUFFIXES:
         return open_parquet(path).metadata.num_rows
@@ -57,7 +57,7 @@ def _count_columns(path):
 
 
 def check_rows(path: Path, available: int | None = None) -> None:
-    """Refuse a table whose rows cannot be labeled in the memory that is free."""
+    """Raise an error for a table whose rows cannot be labeled in free memory."""
     rows = count_rows(path)
     if rows is None:
         return

@@ -1,11 +1,11 @@
-"""Combining candidates: weights from answers to labels that each candidate did not see.
+"""Combining candidates: weights from out-of-fold predictions (stacking).
 
 With 30 to 300 labels the winner of a cross-validation is mostly luck, so candidates are averaged.
-The weights minimize the out-of-fold log-loss of the weighted mean, held near given first weights:
+The weights minimize the out-of-fold log-loss of the weighted mean, pulled toward prior weights:
 
     min over w on the simplex of  -mean_i log(sum_k w_k p_k(y_i)) + strength * KL(w | first).
 
-Before that each candidate's probabilities are made as sharp as its out-of-fold answers justify.
+Before that, each candidate's probabilities are sharpened or flattened to fit held-out labels.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from scipy.optimize import minimize, minimize_scalar
 
 from fewfold.methods.diffusion.spreading import with_factors
 
-# The first weights count as much as a fifth of the labels, and as this many at most.
+# The prior weights count as much as a fifth of the labels, and as this many at most.
 FIRST_LABELS, MOST_PULL = 5.0, 0.2
-# Weight of the belief that a candidate's own probabilities are right, in labels.
+# Strength of the prior that a candidate's own probabilities are calibrated, in labels.
 TEMPERATURE_PRIOR = 5.0
-_FLOOR = 1e-3  # a sure mistake costs log(1000 k), not everything
+_FLOOR = 1e-3  # bounds the loss of a confident error at log(1000 k)
 _LEAST_LOG = 1e-4
 _RANGE = (-2.3, 1.6)  # of log exponents: from 0.1 to 5
 FEW_LABELS = 20
@@ -45,11 +45,11 @@ def fit_exponent(proba, codes, prior: float = TEMPERATURE_PRIOR) -> float:
         Out-of-fold.
     codes : int ndarray of shape (m,)
     prior : float
-        Strength with which the logarithm of the power is held near 0.
+        Strength of the prior that the logarithm of the power is 0.
 
     Examples
     --------
-    Always sure, right three times in four: less sharp.
+    Overconfident, correct three times in four: flattened.
 
     >>> sure = np.array([[0.99, 0.01]] * 40)
     >>> fit_exponent(sure, np.array([0, 0, 0, 1] * 10)) < 0.5
@@ -133,7 +133,7 @@ class Stack:
     factors : ndarray of shape (k,) or None
         Of the classes, where they are brought to given shares.
     held_out : ndarray of shape (m, k)
-        The combined answer to each label, without it (the weights have seen it).
+        The combined out-of-fold prediction of each label (the weights have seen it).
     log_loss : ndarray of shape (n_candidates + 1,)
         Out-of-fold, of each candidate and of the combination.
     """
@@ -188,7 +188,7 @@ def fit_stack(
     Stack
     """
     held_out, codes = np.asarray(held_out, dtype=float), np.asarray(codes)
-    # With few labels, a class whose only label is held out cannot be answered by anyone.
+    # With few labels, a class whose only label is held out cannot be predicted.
     counts = np.bincount(codes)
     judged = counts[codes] > 1 if len(codes) < FEW_LABELS else np.ones(len(codes), bool)
     if not judged.any():

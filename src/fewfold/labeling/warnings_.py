@@ -1,6 +1,8 @@
-"""Warnings that matter: things in the file that make its labels doubtful."""
+"""Warnings about data that make labels unreliable."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import xxhash
@@ -10,7 +12,7 @@ from fewfold.datasets.table.plan import SPREAD_RATIO
 from fewfold.svm.folds import stratified_folds
 
 LISTED = 20
-FALSE_WARNINGS = 0.1  # chance of a warning about labels that are all right
+FALSE_WARNINGS = 0.1  # probability of a warning about correct labels
 LEAK_ACCURACY, LEAK_BY_NAME = 0.98, 0.95
 MOST_CUT = 150  # labels whose best cuts are looked for
 DRIFT_SHARE = 0.05
@@ -18,7 +20,7 @@ OFF = "off the labeled rows"
 
 
 def note(kind: str, text: str, rows=()) -> dict:
-    """Return a warning as a plain dict: its kind, words, and the rows it is about (from 0)."""
+    """Return a warning as a plain dict: its kind, message, and row numbers (from 0)."""
     return {"kind": kind, "text": text, "rows": [int(r) for r in rows]}
 
 
@@ -70,10 +72,10 @@ def contradicting_duplicates(X, y) -> list[dict]:
 
 
 def uneven_scales(X, names=None) -> list[dict]:
-    """Columns whose spread drowns that of the others in any distance.
+    """Columns whose spread dominates all distances.
 
-    Tables are brought to one scale when they are read, unless that was forbidden; arrays are
-    taken as they are.
+    Tables are standardized when they are read, unless switched off; arrays are
+    used as they are.
     """
     if sparse.issparse(X) or X.shape[1] < 2:
         return []
@@ -113,10 +115,10 @@ def unlabeled_components(component, y) -> list[dict]:
 
 
 def off_the_labeled(scales, y) -> list[dict]:
-    """Unlabeled rows in thinner places than any labeled row: the labels do not speak for them.
+    """Unlabeled rows in less dense regions than any labeled row.
 
-    Were the labeled rows drawn from all, m of them would leave about one row in m + 1 beyond
-    their thinnest; five times that share, and five in a hundred, is a drift.
+    If the labeled rows were drawn from all, m of them would leave about one row in m + 1 beyond
+    their least dense one; five times that share, and 5 %, is a drift.
 
     Parameters
     ----------
@@ -144,9 +146,9 @@ def off_the_labeled(scales, y) -> list[dict]:
 
 
 def suspected_labels(rows, codes, probability, said, eligible, classes) -> list[dict]:
-    """Given labels that the rest of the data contradicts when they are held out.
+    """Given labels that are probably wrong, by their held-out predictions.
 
-    The calibrated probability of a given label, answered without it, is tested against Holm's
+    The calibrated out-of-fold probability of a given label is tested against Holm's
     thresholds over all labels: where labels are right and probabilities calibrated, the chance
     of any warning is at most `FALSE_WARNINGS`.
 
@@ -155,11 +157,11 @@ def suspected_labels(rows, codes, probability, said, eligible, classes) -> list[
     rows, codes : int arrays of shape (m,)
         The labeled rows and their classes.
     probability : array of shape (m,)
-        Of each given label, without it.
+        Out-of-fold probability of each given label.
     said : int array of shape (m,)
-        The class answered instead.
+        The predicted class.
     eligible : bool array of shape (m,)
-        Where every candidate answered another class than the given one.
+        Where every candidate predicts another class than the given one.
     classes : list of str
     """
     m, found = len(rows), []
@@ -185,27 +187,27 @@ def suspected_labels(rows, codes, probability, said, eligible, classes) -> list[
 
 
 def leaking_columns(columns: dict, y, names=()) -> list[dict]:
-    """Single columns that give the label away, such as an id in the order of the classes.
+    """Single columns that leak the label, such as an id in the order of the classes.
 
     Parameters
     ----------
     columns : dict of name to array of shape (n,)
-        Numbers; row names as their order.
+        Numbers; row names as their order; categories in the order of their most frequent class.
     y : int array of shape (n,)
     names : collection of str
-        Columns that name the rows: they have no reason to know the label at all.
+        Columns that name the rows, which should not predict the label at all.
     """
     rows = np.flatnonzero(y >= 0)
     if len(rows) < 20:
         return []
     counts = np.bincount(y[rows])
     common, found = counts.max() / len(rows), []
-    # At most a few cuts per class: a column that needs more is a feature, not a leak.
+    # At most a few thresholds per class: a column that needs more is a feature, not a leak.
     n_leaves = max(2, 2 * len(counts))
     for name, values in columns.items():
         values = np.nan_to_num(np.asarray(values, dtype=np.float64)[rows])
         limit = LEAK_BY_NAME if name in names else LEAK_ACCURACY
-        # Most columns are no leak even on the labels themselves, which is soon seen.
+        # Most columns can be excluded quickly, by their training error.
         some = slice(None, None, len(rows) // MOST_CUT + 1)
         if _fewest_errors(values[some], y[rows][some], n_leaves) > (
             2 * (1 - limit) * len(rows[some]) + 1
@@ -225,8 +227,27 @@ def leaking_columns(columns: dict, y, names=()) -> list[dict]:
     ]
 
 
+def categories_by_class(values, y) -> np.ndarray:
+    """Return categories as numbers, in the order of their most frequent class among the labels.
+
+    So few cuts part those of one class from those of another.
+
+    Examples
+    --------
+    >>> categories_by_class(["b", "a", "b", "c"], np.array([0, 1, -1, 0])).tolist()
+    [0, 2, 0, 1]
+    """
+    names, code = np.unique(np.asarray(values, dtype=str), return_inverse=True)
+    known = np.asarray(y) >= 0
+    counts = np.zeros((len(names), y[known].max(initial=0) + 1))
+    np.add.at(counts, (code[known], y[known]), 1)
+    place = np.empty(len(names), dtype=np.int64)
+    place[np.lexsort((np.arange(len(names)), counts.argmax(axis=1)))] = np.arange(len(names))
+    return place[code]
+
+
 def _fewest_errors(values, codes, n_leaves: int) -> int:
-    """Return the errors of the best cuts of one column into so many parts, on the labels given."""
+    """Return the training errors of the best splits of one column into ``n_parts`` parts."""
     _, group = np.unique(values, return_inverse=True)
     counts = np.zeros((group.max() + 2, codes.max() + 1))
     np.add.at(counts, (group + 1, codes), 1)
@@ -241,7 +262,7 @@ def _fewest_errors(values, codes, n_leaves: int) -> int:
 
 
 def _held_out_share(values, codes, n_leaves):
-    """Return the share of labels that a small tree of one column gets right without them."""
+    """Return the cross-validated accuracy of a small tree on one column."""
     from sklearn.model_selection import cross_val_predict
     from sklearn.tree import DecisionTreeClassifier
 
@@ -249,7 +270,10 @@ def _held_out_share(values, codes, n_leaves):
     if folds is None:
         return 0.0
     tree = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0)
-    return np.mean(cross_val_predict(tree, values[:, None], codes, cv=folds) == codes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are many classes is not news
+        said = cross_val_predict(tree, values[:, None], codes, cv=folds)
+    return np.mean(said == codes)
 
 
 def skewed_labels(y, predicted, classes) -> list[dict]:

@@ -1,4 +1,4 @@
-"""How much each candidate counts, and what the combined answer says of held-out labels."""
+"""Weights of the candidates, and combined predictions for held-out labels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fewfold.labeling.intervals import regression_weights
 from fewfold.labeling.stacking import Stack, fit_stack
 
 LEAST_WEIGHT = 0.005  # candidates below it are left out
-STANDARD_ERRORS = 2.0  # by which a combination must beat a trusted candidate
+STANDARD_ERRORS = 2.0  # standard errors by which a combination must beat a trusted candidate
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A weighted mean of candidates; the same for the rows at hand and for new ones.
+    """A weighted mean of candidates, for training rows and new rows alike.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Combination:
         Of the classes, where they are brought to given shares.
     calibration : (slope, shift)
     low : float or None
-        Smallest value of numbers.
+        Lower bound of regression targets.
     """
 
     weights: np.ndarray
@@ -62,7 +62,7 @@ def weights_before(members, n_labels, **options) -> np.ndarray:
 
 
 def weigh(members, held_out, targets, first, is_classes: bool) -> Combination:
-    """Learn the weights from what candidates said of held-out labels.
+    """Fit the weights to out-of-fold predictions.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def weigh(members, held_out, targets, first, is_classes: bool) -> Combination:
     ]
     if not kept:
         return Combination(stack.weights, stack.exponents)
-    # of several, the one that explains the held-out labels best, whatever their order
+    # of several, the one with the smallest held-out loss, whatever their order
     best = min(kept, key=lambda place: stack.log_loss[place])
     return Combination(np.eye(len(members))[best], stack.exponents)
 
 
 def _clearly_better(new, old, codes):
-    """Whether one answer errs less than another by more than two standard errors."""
+    """Whether one prediction has less error than another by more than two standard errors."""
     gain = (old.argmax(axis=1) != codes).astype(float) - (new.argmax(axis=1) != codes)
     if len(gain) < 2:
         return False
@@ -100,7 +100,7 @@ def _clearly_better(new, old, codes):
 
 
 def unweighed(members, first) -> Combination:
-    """Return the first weights, or a trusted candidate alone: where nothing was held out."""
+    """Return the prior weights, or a trusted candidate alone, where nothing was held out."""
     for place, member in enumerate(members):
         if member.trusted:
             first = np.eye(len(members))[place]
@@ -108,9 +108,9 @@ def unweighed(members, first) -> Combination:
 
 
 def cross_fitted(members, held_out, targets, first, fold, is_classes: bool) -> np.ndarray:
-    """Return the combined answer to each label, with weights that never saw its fold.
+    """Return the combined prediction of each label, with weights fitted without its fold.
 
-    The weights are the only thing that is fitted to held-out answers; without this the error
+    Only the weights are fitted to held-out predictions; without this the error
     of the combination would be too low (selection bias).
 
     Parameters
@@ -138,7 +138,7 @@ def calibrated(combination: Combination, said, codes) -> tuple[tuple, np.ndarray
     ----------
     combination : Combination
     said : ndarray of shape (m, k)
-        Combined answers to held-out labels.
+        Combined predictions for held-out labels.
     codes : int ndarray of shape (m,)
     """
     top = said.max(axis=1)

@@ -1,4 +1,4 @@
-"""The answer in words."""
+"""Summaries of results in words."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ def model_words(summary: dict) -> str:
 
 
 def summary_lines(summary: dict) -> list[str]:
-    """The answer in a few sentences."""
+    """Summarize the results in a few sentences."""
     comparison = summary["comparison"]
     lines = []
     if summary["task"] == "clustering":
         return [f"{summary['n_rows']} rows in {len(summary['classes'])} groups."]
+    n_rows, n_given = summary["n_labeled"], summary["n_given"]
     lines.append(
-        f"{summary['n_labeled']} rows labeled from {summary['n_given']} labels by "
+        f"{n_rows} row{'s' * (n_rows != 1)} labeled from {n_given} label{'s' * (n_given != 1)} by "
         f"{method_words(comparison)}."
     )
     if summary["n_left_empty"]:
@@ -76,7 +77,7 @@ def summary_lines(summary: dict) -> list[str]:
 
 
 def loss_words(value: float, task: str) -> str:
-    """Write an error as people do: a share in per cent, a number with three digits.
+    """Format an error: a share in percent, a number with three digits.
 
     >>> loss_words(0.0, "classification"), loss_words(0.0423, "classification")
     ('0 %', '4.2 %')
@@ -90,7 +91,7 @@ def loss_words(value: float, task: str) -> str:
 
 
 def trivial_words(summary: dict) -> str:
-    """Set the trivial answer beside ours, and say where we are not better."""
+    """Compare with the trivial baseline, and say where we are not better."""
     trivial = summary["comparison"]["trivial"]
     if trivial is None:
         return ""

@@ -22,9 +22,9 @@ from fewfold.methods.members import (
 from fewfold.pipeline import artifacts
 from fewfold.pipeline.layout import FEATURES, LABEL_COMMAND, LABELS, OWN_GRAPH, TABLE
 
-NAME = "table"  # of the dataset in the config: no published one may have it
+NAME = "table"  # dataset name in the config; no published dataset may have it
 N_NEIGHBORS, FEW_NEIGHBORS = 10, 5
-BATCH_ROWS = 5000  # from here on candidates are examined by jobs of their own
+BATCH_ROWS = 5000  # from here on candidates run in separate jobs
 
 
 def choose_members(intake: Intake, asked=None, *, quick: bool = False) -> list:
@@ -35,7 +35,7 @@ def choose_members(intake: Intake, asked=None, *, quick: bool = False) -> list:
 
 
 def left_out(intake: Intake, *, quick: bool = False) -> str:
-    """Say which candidates the number of rows excludes; "" if none."""
+    """Describe which candidates the number of rows excludes; "" if none."""
     names = too_many_rows(_shape_of(intake), quick=quick)
     if not names:
         return ""
@@ -69,7 +69,7 @@ def graph_settings(name: str, n_rows: int, image_shape) -> dict:
 
 
 def describe_input(intake: Intake) -> dict:
-    """Return what the plan of the run must know of the features and labels before it reads them."""
+    """Return facts about features and labels that the plan of the run needs."""
     shape = intake.image_shape
     return {
         "task": "regression" if intake.task == "regression" else "classification",
@@ -93,13 +93,13 @@ def make_config(intake: Intake, members, *, seed, settings, with_map: bool = Fal
     dataset = {"source": STORED, "options": options, "scale": "none"}
     if shape is not None:
         dataset["image_shape"] = [int(s) for s in shape]
-    # The graph of the rows also says which rows are off the others, and which to label next.
+    # The graph also shows which rows are outliers, and which to label next.
     graphs = {ROWS_GRAPH, *(m.graph for m in members if m.graph)}
     label = {**settings, "members": [m.name for m in members], "graphs": sorted(graphs)}
     if intake.graph is not None:
         label["own_graph"] = True
     if settings.get("quick") and n_rows <= BATCH_ROWS and not with_map:
-        label["one_job"] = True  # three starts of Python take longer than the answer
+        label["one_job"] = True  # starting Python three times takes longer than the computation
     if n_rows > BATCH_ROWS:
         families = dict.fromkeys(m.family for m in members)
         label["batches"] = [[m.name for m in members if m.family == f] for f in families]
@@ -123,7 +123,7 @@ def make_config(intake: Intake, members, *, seed, settings, with_map: bool = Fal
 def write_inputs(folder: Path, intake: Intake, notes: dict) -> None:
     """Write features, labels and what is known of the table, each only if it changed.
 
-    So files that depend on neither keep being up to date. ``notes`` are plain values for the
+    So files that depend on neither stay up to date. ``notes`` are plain values for the
     last rules: target, file, warnings.
     """
     task = "classification" if intake.task == "clustering" else intake.task
@@ -193,7 +193,7 @@ def _write_if_changed(path: Path, fill) -> bool:
 
 
 def write_text_if_changed(path: Path, text: str) -> None:
-    """Write a text file whole, unless it says the same already."""
+    """Write a text file atomically, unless its contents are the same."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     with artifacts.atomic_path(path) as part:

@@ -176,7 +176,7 @@ def _as_asked(name, series, place, wish):
 
 
 def category_column(name: str, given: np.ndarray, most: int) -> dict:
-    """Describe a column of categories: the commonest by name, the others together."""
+    """Describe a column of categories: the most frequent by name, the others together."""
     counts = Counter(given.tolist())
     if len(counts) <= most:
         return {"name": name, "kind": "category", "categories": sorted(counts)}

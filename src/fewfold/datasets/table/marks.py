@@ -7,6 +7,8 @@ import unicodedata
 import numpy as np
 
 MISSING_MARKS = ("", "?", "nan", "NaN", "NA", "N/A", "None", "null", "<NA>")
+# Of these, what is never the name of a class; "None" can be one.
+SURE_MARKS = tuple(mark for mark in MISSING_MARKS if mark != "None")
 # What people write for "no label" where no cell is blank: whole numbers cannot be empty in most
 # array files, and single-cell tools (scANVI) write "Unknown".
 UNLABELED_MARKS = (

@@ -1,6 +1,6 @@
 """Free text and codes of a table's column as numbers, by plans of plain values.
 
-Free text: the weights (TF-IDF) of the commonest words, projected on the principal directions of
+Free text: the weights (TF-IDF) of the most frequent words, projected on the principal directions of
 this column (SVD). Codes and names of many kinds: counts of hashed character trigrams.
 """
 
