@@ -346,7 +346,7 @@ def test_the_workflow_refuses_what_it_does_not_know():
         call(mode="clairvoyant")
     with pytest.raises(InputError, match="sigmaa"):
         call(sigmaa=1)
-    with pytest.raises(InputError, match="means nothing"):
+    with pytest.raises(InputError, match="not used"):
         told = replace(inputs, graph=object())
         in_workflow(
             told,

@@ -1,1 +1,1 @@
-"""Labeling row by row, with a statement of the error that is true whenever one looks."""
+"""Interactive labeling, with an interval of the error that is valid after every answer."""

@@ -19,10 +19,10 @@ from fewfold.labeling.calibration import calibrate, fit_calibration
 from fewfold.session.sequences import answers_expected, largest_evidence, wrong_bounds
 
 UNANSWERED, NOT_SURE = -1, -2
-BANDS = (0.0, 0.5, 0.8, 0.95, 1.0)  # of confidence, each with its own estimate
-N_EXPLORED = 80  # random rows of all that are asked about before some are left out
-N_STEPS = 7  # sets of a promise, from the surest rows to all
-LEAST_FIRST, MOST_FIRST = 0.3, 0.6  # shares of the rows in the first set
+BANDS = (0.0, 0.5, 0.8, 0.95, 1.0)  # bounds of confidence; each band has its own estimate
+N_EXPLORED = 80  # audited rows, drawn from all rows, before a subset is chosen
+N_STEPS = 7  # nested sets of rows, from the most confident ones to all
+LEAST_FIRST, MOST_FIRST = 0.3, 0.6  # limits of the first set, as shares of the rows
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Frozen:
     labels : int array of shape (r,)
     confidence : array of shape (r,)
     n_known : int
-        Rows with an answer then: their labels are right.
+        Rows with an answer then; their labels count as correct.
     alpha : float
         Probability with which a statement about these labels may be wrong.
     """
@@ -49,14 +49,14 @@ class Frozen:
 
     @cached_property
     def place(self) -> np.ndarray:
-        """The place of each row when they are sorted by confidence, 0 for the surest."""
+        """Rank of each row by confidence, 0 for the most confident."""
         order = np.argsort(-self.confidence, kind="stable")
         found = np.empty(len(order), np.int64)
         found[order] = np.arange(len(order))
         return found
 
     def next_row(self, answers, inside=None) -> int | None:
-        """Return the first row of the order without an answer, among some of the rows."""
+        """Return the first unanswered row of the order, optionally within a subset."""
         waiting = answers[self.rows] == UNANSWERED
         if inside is not None:
             waiting &= inside
@@ -64,7 +64,7 @@ class Frozen:
         return int(self.rows[found[0]]) if len(found) else None
 
     def outcomes(self, answers, inside=None) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the draws so far were wrong, the unsure ones as wrong and as right."""
+        """Return which draws were wrong, with unsure answers counted as wrong and as right."""
         given = answers[self.rows]
         wrong = given != self.labels
         if inside is not None:
@@ -75,12 +75,12 @@ class Frozen:
         return wrong, wrong & (given != NOT_SURE)
 
     def bounds(self, answers, present, alpha: float, inside=None) -> Interval:
-        """Bound the wrong ones among the present labels of some rows of the audit.
+        """Bound the number of wrong current labels among rows of the audit.
 
         Parameters
         ----------
         answers, present : int arrays of shape (n_rows,)
-            Answers so far, and the labels that stand now.
+            Answers so far, and the current labels.
         alpha : float
         inside : bool array of shape (r,), optional
 
@@ -111,7 +111,7 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers of wrong labels: at least, at most, about; among so many rows; from so many draws."""
+    """Lower bound, upper bound and estimate of the number of wrong labels; rows; draws."""
 
     low: int
     high: int
@@ -120,7 +120,7 @@ class Interval:
     n_drawn: int
 
     def meet(self, other: Interval) -> Interval:
-        """Return what both say; both are right at once."""
+        """Return the intersection; both intervals hold simultaneously."""
         best = self if self.high - self.low <= other.high - other.low else other
         low, high = max(self.low, other.low), min(self.high, other.high)
         high = max(high, low)
@@ -130,7 +130,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Promise:
-    """A bound on the error of frozen labels, tested on growing sets of rows, the surest first.
+    """A bound on the error of frozen labels, tested on nested sets of confident rows.
 
     The null hypothesis of a set: more than ``share`` of the labels outside of the doubtful rows
     are wrong. Hypotheses are tested in this order and each only after all before it were
@@ -143,7 +143,7 @@ class Promise:
     share : float
         Allowed share of wrong labels.
     sizes : tuple of int
-        Numbers of the surest rows in the sets, growing; the last is all of them.
+        Sizes of the nested sets of most confident rows; the last holds all rows.
     """
 
     frozen: Frozen
@@ -166,7 +166,7 @@ class Promise:
         return cls(frozen, share, tuple(int(s) for s in sizes))
 
     def inside(self, number: int) -> np.ndarray:
-        """Return which rows of the audit are in a set."""
+        """Return a mask of the audit's rows that are in a set."""
         return self.frozen.place < self.sizes[number]
 
     def allowed(self, number: int) -> int:
@@ -174,7 +174,7 @@ class Promise:
         return int(np.floor(self.share * (self.frozen.n_known + self.sizes[number]) + 1e-9))
 
     def n_kept(self, answers) -> int:
-        """Return for how many sets, from the first, the promise is proven by the answers."""
+        """Return for how many sets, from the first, the answers prove the promise."""
         needed = np.log(1 / self.frozen.alpha)
         for number in range(len(self.sizes)):
             outcomes, _ = self.frozen.outcomes(answers, self.inside(number))
@@ -184,11 +184,11 @@ class Promise:
         return len(self.sizes)
 
     def next_step(self, answers, proven: int) -> tuple[int, int, int] | None:
-        """Return the set to prove next, with about how many answers, and how many rows it leaves.
+        """Return the set to prove next, the expected answers, and the rows outside of it.
 
-        The set for which answers and rows left to a person are fewest together; all rows, until
-        enough is known of them. None if to leave all unproven rows to a person takes no more. The
-        estimates decide what is asked, not what is claimed.
+        Minimizes answers plus rows left for manual labeling; all rows, until
+        enough are audited. None if labeling all unproven rows by hand costs no more. The
+        estimates decide which rows are asked for, not what is claimed.
         """
         n_drawn = len(self.frozen.outcomes(answers)[0])
         if n_drawn < min(N_EXPLORED, len(self.frozen.rows)):
@@ -210,7 +210,7 @@ class Promise:
                                     len(outcomes), int(outcomes.sum()))  # fmt: skip
             if left is None:
                 continue
-            # Answers to rows of this set that a smaller one needs as well come in proportion.
+            # Draws from this set also fall into a smaller one, in proportion to its size.
             most = max(most * n / self.sizes[max(number - 1, 0)], left)
             n_left = int(np.sum(is_open & ~inside))
             if most + n_left < cost:
@@ -218,7 +218,7 @@ class Promise:
         return best
 
     def _chance_wrong(self, answers):
-        """Return how likely each row is wrong: its confidence, corrected by the answers so far."""
+        """Return the recalibrated probability that each label is wrong."""
         given = answers[self.frozen.rows]
         known = np.flatnonzero(given >= 0)
         known = known[: len(known) // 5 * 5]  # every fifth answer

@@ -1,4 +1,4 @@
-"""The heavier combination of candidates, refreshed by a process of its own."""
+"""The full combination of candidates, refreshed in a background process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fewfold.system.outputs import run_directory
 from fewfold.system.run_folder import only_run
 
 FOLDER = "combination"
-FIRST, GROWTH = 20, 1.25  # labels from which it is made, and by how many more again
+FIRST, GROWTH = 20, 1.25  # labels before the first fit, and growth before the next
 ANSWER = OUTPUTS["label_rows"]["answer"].format(dataset=workspace.NAME)
 
 
@@ -40,12 +40,12 @@ class Background:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is at work."""
+        """Whether a refresh is running."""
         starts = self._starting is not None and self._starting.is_alive()
         return starts or (self._process is not None and self._process.poll() is None)
 
     def consider(self) -> None:
-        """Start it if enough answers came since the last time."""
+        """Start a refresh if enough answers were given since the last one."""
         session = self.opened.session
         known = session.n_known
         counts = np.bincount(session.record.answers[session.record.answers >= 0])
@@ -60,7 +60,7 @@ class Background:
         classes = [session.classes[c] for c in used]
         intake = replace(self.opened.intake, y=codes, classes=classes, task="classification")
         self._n, self._last, self._classes = known, known, used
-        # To write many rows takes seconds, and the page waits for this method.
+        # Writing many rows takes seconds, and the page waits for this method.
         self._starting = threading.Thread(target=self._start, args=(intake,), daemon=True)
         self._starting.start()
 
@@ -73,7 +73,7 @@ class Background:
             workspace.write_inputs(self.folder, intake, notes)
             config = workspace.make_config(intake, members, seed=self.seed, settings=settings)
             workspace.write_config(self.folder, config)
-        except OSError:  # no space, say: the live labels stay
+        except OSError:  # for example no space left: keep the live labels
             return
         self._process = subprocess.Popen(
             [sys.executable, "-m", "fewfold.session.background", str(self.folder)],
@@ -81,11 +81,11 @@ class Background:
         )  # fmt: skip
 
     def take(self) -> bool:
-        """Hand a finished combination to the session; returns whether there was one."""
+        """Pass a finished combination to the session; return whether there was one."""
         if self._process is None or self.is_running:
             return False
         code, self._process = self._process.returncode, None
-        if code:  # the live labels stay; the next answers try again
+        if code:  # keep the live labels; retried after later answers
             return False
         try:
             with read(self.folder / ANSWER, "label_rows") as file:
@@ -97,7 +97,7 @@ class Background:
         return True
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the background process."""
         if self._starting is not None:
             self._starting.join(10)
         if self._process is not None and self._process.poll() is None:
@@ -112,7 +112,7 @@ def main(folder: str) -> None:
     """Run the workflow in a folder up to the answer."""
     from fewfold.runner import run_locked
 
-    os.nice(10)  # the page comes first
+    os.nice(10)  # lower priority than the page's server
     place = run_directory(Path(folder))
     with only_run(place) as stale:
         config = (place / "input/config.yaml").resolve()

@@ -31,7 +31,7 @@ READER = (
 
 def label_file(path, target=None, *, serve=False, port=0, browser=True, promise=None, at="95%",
                answers=None, merge=(), out=None, seed=0, echo=print, **options):  # fmt: skip
-    """Label a file by the command, on a page, or with a promise.
+    """Label a file in one run, on an interactive page, or with a promise.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def label_file(path, target=None, *, serve=False, port=0, browser=True, promise=
     answers : path-like, optional
         See `fewfold.session.promise_files.prove`.
     path, target, out, seed, echo, **options
-        As of `fewfold.label`.
+        As in `fewfold.label`.
     """
     level = parse_share(at, "--at")
     share = None if promise is None else parse_share(promise, "--promise")
@@ -71,16 +71,16 @@ def serve_file(path, target=None, *, port=0, out=None, promise=None, level=0.95,
     Parameters
     ----------
     path, target, out, seed, echo
-        As of `fewfold.label`.
+        As in `fewfold.label`.
     port : int
         0 takes a free one.
     promise, level
-        As of `fewfold.session.session.LabelingSession`.
+        As in `fewfold.session.session.LabelingSession`.
     open_browser : bool
     merge : sequence of path-like
         Journals of other people whose answers are taken over.
     **options
-        Of the reader, as of `fewfold.label`.
+        Options of the reader, as in `fewfold.label`.
     """
     try:
         import starlette  # noqa: F401
@@ -107,7 +107,7 @@ def serve_file(path, target=None, *, port=0, out=None, promise=None, level=0.95,
 
 
 def merge_journals(opened, paths, echo) -> None:
-    """Take over other people's answers; say where they disagree with those that are there."""
+    """Import other people's answers; report where they disagree with existing ones."""
     for path in paths:
         n, disagreements = opened.session.merge(path)
         echo(f"{path}: {n} answers taken over, {len(disagreements)} disagree with answers here.")

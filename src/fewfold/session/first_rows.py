@@ -1,4 +1,4 @@
-"""Which rows to label first, when there is no label at all."""
+"""Rows to label first when no row has a label (cold start)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from fewfold.methods.eigenbasis.basis import compute_basis
 
 
 def rows_to_label_first(graph, count: int, *, seed: int = 0) -> np.ndarray:
-    """Return typical rows of as many clusters, the largest cluster first.
+    """Return one typical row of each of ``count`` clusters, the largest cluster first.
 
     Rows are clustered by k-means on the smoothest functions on the graph (spectral clustering);
-    of each cluster the row is taken that lies in the densest place among the half of the cluster
+    from each cluster, take the row of highest density among the half of the cluster
     that is nearest to its center (after TypiClust, Hacohen et al. 2022).
 
     Parameters

@@ -1,4 +1,4 @@
-"""An append-only journal of answers: each is on the disk before anyone is told so."""
+"""An append-only journal of answers, each written to disk before it is confirmed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Journal:
     Parameters
     ----------
     path : path-like or None
-        None keeps them in memory only. A file that exists is read and continued; what a kill
-        left of its last line is cut off.
+        None keeps them in memory only. An existing file is read and appended to; an incomplete
+        last line, left by a killed process, is removed.
     about : dict
         What the answers are about (rows, digest, seed). A file about something else is refused.
     """
@@ -57,7 +57,7 @@ class Journal:
         os.ftruncate(self._file, size)
 
     def append(self, event: dict) -> dict:
-        """Write an event; it is on the disk when this returns."""
+        """Write an event and flush it to disk."""
         event = {"id": len(self.events), **event, "time": round(time.time(), 3)}
         self._write(event)
         self.events.append(event)
@@ -75,7 +75,7 @@ class Journal:
                 raise OSError(28, "No space left on device")
             os.fsync(self._file)
         except OSError:
-            os.ftruncate(self._file, size)  # a torn line would hide the next ones
+            os.ftruncate(self._file, size)  # an incomplete line would corrupt the next ones
             raise
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class Journal:
 
 
 def read_journal(path) -> tuple[dict, list[dict], int]:
-    """Read a journal; returns its first line, the events, and how many bytes are whole lines.
+    """Read a journal; return its first line, the events, and the size of its complete lines.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Labels diffused over the graph, followed answer by answer.
+"""Label diffusion over the graph, updated after each answer.
 
 Poisson learning is linear in its sources: the scores of a class are the sum of the responses to
-its labeled rows. A new answer adds one response, an answer taken back subtracts it. Responses are
-symmetric, so the one of a row also says what each label adds to the scores of that row.
+its labeled rows. A new answer adds one response, an undone answer subtracts it. Responses are
+symmetric, so the response of a row also gives each label's contribution to that row's scores.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from fewfold.methods.diffusion.solver import Solver
 from fewfold.methods.diffusion.spreading import softmax_scale
 
 TOL = 1e-6
-KEPT_BYTES = 256 * 2**20  # of responses that are kept
-MOST_LEFT_OUT = 100  # labels of the start whose own responses are solved for
+KEPT_BYTES = 256 * 2**20  # size of the cache of responses
+MOST_LEFT_OUT = 100  # initial labels whose own responses are computed
 
 
 class LiveDiffusion:
-    """Class probabilities of all rows that follow each answer.
+    """Class probabilities of all rows, updated after each answer.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class LiveDiffusion:
         Symmetric weights.
     n_classes : int
     responses : ndarray of shape (n, n), optional
-        All responses, if they are known.
+        All responses, if already computed.
 
     Examples
     --------
@@ -48,30 +48,30 @@ class LiveDiffusion:
         self._known: OrderedDict[int, np.ndarray] = OrderedDict()
         self._sums = np.zeros((W.shape[0], n_classes))
         self._code: dict[int, int] = {}
-        self._own: dict[int, float] = {}  # by labeled row, its response to itself
+        self._own: dict[int, float] = {}  # labeled row: its response to itself
         self._proba = None
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are so far."""
+        """Number of classes so far."""
         return self._sums.shape[1]
 
     @property
     def n_labels(self) -> int:
-        """How many labels it has."""
+        """Number of labels."""
         return len(self._code)
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labeled rows, in the order in which they came, and their codes."""
+        """Return the labeled rows, in the order in which they were added, and their codes."""
         rows = np.fromiter(self._code, dtype=np.int64)
         return rows, np.fromiter(self._code.values(), dtype=np.int64)
 
     def knows(self, row: int) -> bool:
-        """Whether a row is one of its labels."""
+        """Whether a row is labeled."""
         return row in self._code
 
     def add_class(self) -> None:
-        """Make room for one more class."""
+        """Add a class."""
         self._sums = np.column_stack([self._sums, np.zeros(len(self._sums))])
         self._proba = None
 
@@ -90,7 +90,7 @@ class LiveDiffusion:
         self._proba = None
 
     def response(self, row: int) -> np.ndarray:
-        """Return the responses of all rows to a source at one; solved once, then kept."""
+        """Return the responses of all rows to a source at one row (cached)."""
         if self._all is not None:
             return self._all[:, row]
         if row not in self._known:
@@ -110,7 +110,7 @@ class LiveDiffusion:
         self._proba = None
 
     def remove(self, row: int) -> None:
-        """Take a label back."""
+        """Remove a label."""
         self._sums[:, self._code.pop(row)] -= self.response(row)
         self._proba = None
 
@@ -139,7 +139,7 @@ class LiveDiffusion:
         values = self._sums - everywhere * (mean[component] if several else mean)
         values /= np.maximum(per_class, 1)
         single = ((total[:, 0] > 0) & (counts.max(axis=1) == total[:, 0]))[component]
-        if single.any():  # labels of one class only: the sources vanish, and so does the equation
+        if single.any():  # labels of one class only: the sources are zero
             values[single] = mean[component[single]] * max(
                 np.abs(values[~single]).max(initial=0), 1
             )
@@ -153,13 +153,13 @@ class LiveDiffusion:
         return found
 
     def can_leave_out(self, rows) -> np.ndarray:
-        """Return for which labeled rows `left_out` can answer."""
+        """Return for which labeled rows `left_out` is available."""
         return np.array([int(row) in self._own for row in rows], dtype=bool)
 
     def left_out(self, rows) -> np.ndarray:
         """Return the class probabilities of labeled rows, of each without its own label.
 
-        Exact but for the factor before the softmax, which is that of all labels.
+        Exact except for the factor before the softmax, which is computed from all labels.
         """
         self.proba()
         codes = np.array([self._code[int(row)] for row in rows])
@@ -178,7 +178,7 @@ class LiveDiffusion:
         return found / found.sum(axis=1, keepdims=True)
 
     def shares(self, row: int, code: int) -> list[tuple[int, float]]:
-        """Return what each label adds to a row's score for a class, the largest first.
+        """Return each label's contribution to a row's score for a class, the largest first.
 
         Sums to the score before it is divided by the number of the class's labels.
         """

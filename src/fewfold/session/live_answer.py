@@ -1,8 +1,8 @@
-"""The labels that follow each answer: diffusion and a kernel classifier, weighed by the answers.
+"""Live labels: diffusion and a kernel classifier, weighted by leave-one-out predictions.
 
-The diffusion is brought up to date with every answer. The kernel classifier and the weights are
-learned again when there are a twentieth more labels. Weights and sharpness come from the answers
-that both give to each labeled row without its label (`fewfold.labeling.stacking`).
+The diffusion is updated after every answer. The kernel classifier and the weights are
+fitted again when there are 5 % more labels. Weights and sharpness come from the predictions
+of both for each labeled row without its label (`fewfold.labeling.stacking`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from fewfold.labeling.stacking import Stack, fit_stack
 from fewfold.session.live import LiveDiffusion
 from fewfold.session.live_kernel import LiveKernel
 
-LEAST_LABELS = 6  # from which the kernel classifier is learned
-GROWTH = 1.05  # of the labels until it is learned again
-FIRST = (0.75, 0.25)  # weights without evidence
+LEAST_LABELS = 6  # needed to fit the kernel classifier
+GROWTH = 1.05  # growth of the labels before it is fitted again
+FIRST = (0.75, 0.25)  # prior weights
 
 
 class LiveAnswer:
-    """Class probabilities of all rows that follow each answer.
+    """Class probabilities of all rows, updated after each answer.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class LiveAnswer:
         Symmetric weights.
     n_classes : int
     X : array or csr_array of shape (n, d), optional
-        Features of the kernel classifier; without them the diffusion answers alone.
+        Features of the kernel classifier; without them only the diffusion is used.
     responses : ndarray of shape (n, n), optional
         See `fewfold.session.live.LiveDiffusion`.
     """
@@ -40,11 +40,11 @@ class LiveAnswer:
 
     @property
     def weights(self) -> tuple[float, float]:
-        """Of the diffusion and of the kernel classifier."""
+        """Weights of the diffusion and of the kernel classifier."""
         return (1.0, 0.0) if self._stack is None else tuple(map(float, self._stack.weights))
 
     def add_class(self) -> None:
-        """Make room for one more class."""
+        """Add a class."""
         self.diffusion.add_class()
         self._fitted_to = self._proba = None
 
@@ -56,12 +56,12 @@ class LiveAnswer:
     def add(self, row: int, code: int) -> None:
         """Add a label, or change one."""
         if self.diffusion.knows(row):
-            self._fitted_to = None  # learned from a label that was taken back
+            self._fitted_to = None  # was fitted to a label that has been removed
         self.diffusion.add(row, code)
         self._proba = None
 
     def remove(self, row: int) -> None:
-        """Take a label back."""
+        """Remove a label."""
         self.diffusion.remove(row)
         self._fitted_to = self._proba = None
 
@@ -75,7 +75,7 @@ class LiveAnswer:
         return self._proba
 
     def _refresh(self):
-        """Learn the kernel classifier and the weights, if there are enough new labels."""
+        """Fit the kernel classifier and the weights, if there are enough new labels."""
         count = self.diffusion.n_labels
         if self.kernel is None or (
             self._fitted_to is not None and count < max(GROWTH * self._fitted_to, LEAST_LABELS)
@@ -94,10 +94,10 @@ class LiveAnswer:
         self._stack = fit_stack([alone, self.kernel.left_out[judged]], codes, np.array(FIRST))
 
     def shares(self, row: int, code: int) -> list[tuple[int, float]]:
-        """Return the share of each label in a row's answer, the largest first.
+        """Return each label's share in a row's prediction, the largest first.
 
         The mean, by the weights, of the shares in both scores for the class; in each the absolute
-        values sum to 1, and negative ones speak against.
+        values sum to 1, and negative shares count against the class.
         """
         total: dict[int, float] = {}
         for weight, model in zip(self.weights, (self.diffusion, self.kernel)):

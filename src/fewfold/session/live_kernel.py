@@ -1,7 +1,7 @@
-"""A kernel classifier beside the diffusion, light enough to follow the answers.
+"""A kernel classifier beside the diffusion, cheap enough to be fitted between answers.
 
-Kernel least squares on one column per class (a least-squares SVM): the answer to each labeled row
-without its label has a closed form, so width and ridge are chosen, and the classifier is weighed
+Kernel least squares on one column per class (a least-squares SVM): the prediction for each labeled
+row without its label has a closed form, so width and ridge are chosen, and the classifier weighted
 against the diffusion, without a second fit (Cawley & Talbot 2004).
 """
 
@@ -12,10 +12,10 @@ from scipy.special import softmax
 
 from fewfold.svm.kernels import median_gamma, squared_distances
 
-WIDTHS = (0.5, 2.0, 8.0)  # of gamma, times 1 / median squared distance
+WIDTHS = (0.5, 2.0, 8.0)  # values of gamma, times 1 / median squared distance
 RIDGES = (0.003, 0.03, 0.3, 3.0)
-SHARPNESS = 4.0  # of the scores; corrected by the answers when candidates are combined
-KEPT_BYTES = 256 * 2**20  # of squared distances to labeled rows
+SHARPNESS = 4.0  # factor of the scores; recalibrated when candidates are combined
+KEPT_BYTES = 256 * 2**20  # size of the cache of squared distances to labeled rows
 LEAST_LABELS = 64
 
 
@@ -37,18 +37,18 @@ class LiveKernel:
 
     def __init__(self, X):
         self.X, self.gamma = X, median_gamma(X)
-        self._column: dict[int, int] = {}  # by row, its place in the squared distances
+        self._column: dict[int, int] = {}  # row: its column in the squared distances
         self._d2 = np.empty((X.shape[0], 0), dtype=np.float32)
         self.rows = np.empty(0, np.int64)
         self.left_out = self._values = None
 
     @property
     def most_labels(self) -> int:
-        """Labels it learns from at most; of more, the latest."""
+        """Maximum number of labels used; if there are more, the latest."""
         return max(LEAST_LABELS, KEPT_BYTES // (4 * self.X.shape[0]))
 
     def fit(self, rows, codes, n_classes: int) -> None:
-        """Learn from labels; ``left_out`` then has the answer to each without it."""
+        """Fit to labels; ``left_out`` then holds each one's leave-one-out prediction."""
         rows, codes = rows[-self.most_labels :], codes[-self.most_labels :]
         self.rows = np.asarray(rows, dtype=np.int64)
         d2 = self._distances(self.rows)
@@ -56,7 +56,7 @@ class LiveKernel:
         Y[np.arange(len(rows)), codes] += 1
         best = None
         for width in WIDTHS:
-            # The 1 is a constant function: a score for rows far from all labels.
+            # Adding 1 includes a constant function: the score of rows far from all labels.
             K = np.exp(-width * self.gamma * d2[self.rows].astype(np.float64)) + 1
             values, vectors = np.linalg.eigh(K)
             projected = vectors.T @ Y
@@ -76,7 +76,7 @@ class LiveKernel:
         self._values = softmax(np.float32(SHARPNESS) * scores, axis=1)
 
     def _distances(self, rows):
-        """Return the squared distances of all rows to some; those of rows seen before are kept."""
+        """Return the squared distances of all rows to some (cached)."""
         new = [row for row in rows.tolist() if row not in self._column]
         if new:
             if self._d2.shape[1] + len(new) > self.most_labels:
@@ -92,7 +92,7 @@ class LiveKernel:
         return self._values
 
     def shares(self, row: int, code: int) -> list[tuple[int, float]]:
-        """Return what each label adds to a row's score for a class; they sum to the score."""
+        """Return each label's contribution to a row's score for a class; they sum to the score."""
         vectors, shrunk = self._inverse
         d2 = self._d2[row, [self._column[r] for r in self.rows.tolist()]].astype(np.float64)
         k = np.exp(-self._width * self.gamma * d2) + 1

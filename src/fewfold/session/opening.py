@@ -1,4 +1,4 @@
-"""From a user's file to a session: rows, graph and map as stored files, answers so far."""
+"""From a user's file to a session: rows, graph, map and the answers so far."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ OTHER_TARGET = "label"
 
 @dataclass
 class Opened:
-    """A session over a file, with what a page shows.
+    """A session over a file, with the data that the page shows.
 
     Attributes
     ----------
     session : LabelingSession
     intake : Intake
     prepared : Prepared
-        Graphs, and some rows in the plane.
+        Graphs, and the map of some rows.
     views : Views
     path, folder : Path
         The user's file, and the folder for answers.
@@ -54,23 +54,23 @@ class Opened:
     target: str | None
 
     def close(self) -> None:
-        """Close the journal and let the folder go."""
+        """Close the journal and release the folder's lock."""
         self.session.close()
 
 
 def open_file(path, target=None, *, out=None, promise=None, level=0.95, seed=0,
               echo=lambda text: None, **options) -> Opened:  # fmt: skip
-    """Open a session over a file; the answers of an earlier one in the same folder are resumed.
+    """Open a session over a file, resuming from the answers in its folder, if any.
 
     Parameters
     ----------
     path, target, out
-        As of `fewfold.label`. A target without any label, or without such a column, starts cold.
+        As in `fewfold.label`. Without any label in the target, the session is a cold start.
     promise, level, seed
-        As of `LabelingSession`.
+        As in `LabelingSession`.
     echo : callable
     **options
-        Of the reader, as of `fewfold.label`.
+        Options of the reader, as in `fewfold.label`.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def open_file(path, target=None, *, out=None, promise=None, level=0.95, seed=0,
     for sentence in intake.sentences:
         echo(f"  {sentence}")
     held = ExitStack()
-    # Until the end: another command in this folder would change what this one reads.
+    # Held until the end: another command in this folder would change files that are in use.
     held.enter_context(only_run(run_directory(folder)))
     try:
         inner = folder / FOLDER
@@ -109,12 +109,12 @@ def open_file(path, target=None, *, out=None, promise=None, level=0.95, seed=0,
 
 
 def open_session(rows, target=None, **options) -> LabelingSession:
-    """Open a session over a file or a data frame, to be driven from Python.
+    """Open a session over a file or a data frame, for use from Python.
 
     Parameters
     ----------
     rows, target
-        As of `fewfold.label`; a target without any label starts cold.
+        As in `fewfold.label`; a target without any label is a cold start.
     **options
         Of `open_file`: ``out``, ``promise``, ``level``, ``seed`` and options of the reader.
 
@@ -166,12 +166,12 @@ def _is_cold(path, target, options) -> bool:
 
 
 def _prepare(folder, intake, digest, seed, echo) -> Prepared:
-    """Compute graph and map once; the file's name says for which rows."""
+    """Compute graph and map once per dataset; the file's name holds the digest of the rows."""
     n, shape = intake.X.shape[0], intake.image_shape
     path = folder / f"prepared-{digest[:16].replace(':', '-')}.h5"
     names = [ROWS_GRAPH, *([IMAGES_GRAPH] if shape is not None else [])]
     if not path.exists():
-        echo("  Building the graph and the map, once.")
+        echo("  Building the graph and the map (only once).")
         graphs = {name: workspace.graph_settings(name, n, shape) for name in names}
         write_prepared(path, folder / FEATURES, {}, members=[], task="classification",
                        graphs=graphs, seed=seed)  # fmt: skip

@@ -13,7 +13,7 @@ from fewfold.session.opening import Opened
 from fewfold.session.writing import write_answers
 
 DOUBTFUL = 0.8  # confidence below which a row counts as in doubt
-LEASE_S = 600  # a row that a tab shows is not offered to another for so long
+LEASE_S = 600  # a row shown in one tab is not offered to another for this long
 MOST_SHOWN = 2000
 
 
@@ -37,7 +37,7 @@ class Desk:
         self._estimate = None
 
     def close(self) -> None:
-        """Stop what is under way."""
+        """Stop background work."""
         self.is_closing = True
         if self.background is not None:
             self.background.close()
@@ -51,7 +51,7 @@ class Desk:
         return {"rows": prepared.shown[:MOST_SHOWN].tolist(), "places": places.round(4).tolist()}
 
     def state(self, tab: str) -> dict:
-        """Return all that the page shows."""
+        """Return the state that the page shows."""
         with self._lock:
             self._take_combination()
             offer = self._offer(tab)
@@ -130,7 +130,7 @@ class Desk:
             "why": offer.why,
             "image": self.views.has_images,
             "fields": self.views.fields(offer.row),
-            # A person who sees the guess agrees with it too often; the audit must not.
+            # Seeing the prediction biases a person toward it; the audit must be blind.
             "label": None if is_audit else offer.label,
             "confidence": None if is_audit else offer.confidence,
             "because": [{**part, "name": self.views.name(part["row"])} for part in because],
@@ -138,7 +138,7 @@ class Desk:
         }
 
     def act(self, what: str, given: dict) -> dict:
-        """Do what a button says; returns the page's new state.
+        """Perform the action of a button; return the page's new state.
 
         Parameters
         ----------
@@ -186,14 +186,14 @@ class Desk:
     def _skip(self, tab, given):
         self.session.skip(self._row_of(given))
         self._leases.pop(tab, None)
-        return "skipped; it comes again later"
+        return "skipped; it will be offered again later"
 
     def _undo(self, tab, given):
         row = self.session.undo()
         if row is None:
             return "nothing to undo"
         self._leases[tab] = row, time.monotonic()
-        return f"the answer to {self.views.name(row)} was taken back"
+        return f"the answer to {self.views.name(row)} was undone"
 
     def _class(self, tab, given):
         self.session.add_class(str(given.get("name", ""))[:1000])
@@ -201,7 +201,7 @@ class Desk:
 
     def _flag(self, tab, given):
         self.session.flag(self._row_of(given), bool(given.get("on", True)))
-        return "flagged" if given.get("on", True) else "flag taken away"
+        return "flagged" if given.get("on", True) else "flag removed"
 
     def _freeze(self, tab, given):
         self.session.freeze()

@@ -1,4 +1,4 @@
-"""A promise proven by answers in a file: for spreadsheets and labeling tools, without a page."""
+"""A promise checked by answers in a file: for spreadsheets and labeling tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEAST_ASKED, MOST_ASKED = 20, 500
 
 def prove(found: Labeled, target, *, share: float, level: float, answers=None, seed=0,
           echo=lambda text: None) -> PromiseState:  # fmt: skip
-    """Audit the labels of a run: fix them, say which rows to answer, and what answers prove.
+    """Audit the labels of a run: freeze them, list rows to answer, and evaluate the answers.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _check_level(record, share):
 
 
 def _take_answers(record, path, target) -> int:
-    """Store the answers of a file; returns how many were new."""
+    """Store the answers of a file; return how many were new."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:

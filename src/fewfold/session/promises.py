@@ -1,4 +1,4 @@
-"""Where a promise stands, when to fix the labels for its audit, and how to say it."""
+"""Status of a promise, when to freeze the labels for its audit, and its summary in words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fewfold.session.audit import UNANSWERED
 from fewfold.session.record import FIRST_PROMISE, Record
 from fewfold.session.sequences import answers_expected
 
-MOST_FREEZES = 4  # each leaves the next a smaller part of the probability to be wrong
-LEARN_AGAIN = 20  # answers before labels are fixed again
-STEP_EVERY = 5  # answers after which it is decided again what to ask
+MOST_FREEZES = 4  # each gets a smaller part of alpha than the one before
+LEARN_AGAIN = 20  # answers before labels are frozen again
+STEP_EVERY = 5  # answers between decisions on what to ask
 FIRST_LOOK, LOOK_EVERY, PATIENCE = 30, 10, 30  # answers
-MORE_PATIENCE = 0.25  # of what the promise would cost, if that is more
+MORE_PATIENCE = 0.25  # patience as a share of the promise's cost, if that is larger
 PARTS = (1.0, 0.99, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.35, 0.2)
 
 
 @dataclass(frozen=True)
 class PromiseState:
-    """Where a promise stands.
+    """Status of a promise.
 
     Attributes
     ----------
@@ -30,13 +30,13 @@ class PromiseState:
         At most this share of the labels is wrong, at this confidence.
     n_rows : int
     answers_left : int or None
-        About how many more answers the next step needs.
+        Expected number of answers until the next step.
     doubtful : int array
-        Rows that need a person, if the promise ends here.
+        Rows to be labeled by hand, if the promise ends here.
     n_proven, n_sets : int
-        For how many of the growing sets of rows it is proven.
+        For how many of the nested sets of rows it is proven.
     inside : bool array or None
-        Which rows of the audit are asked about now.
+        Which rows of the audit are being asked for.
     confused : tuple of (str, str) or None
     """
 
@@ -52,7 +52,7 @@ class PromiseState:
     confused: tuple | None = None
 
     def words(self) -> str:
-        """Say it in a sentence."""
+        """Return the status as a sentence."""
         share, level = f"{100 * self.share:g} %", f"{100 * self.level:g} % confidence"
         if self.kind == "kept":
             return f"kept: the error of all {self.n_rows} labels is at most {share} with {level}"
@@ -71,10 +71,10 @@ class PromiseState:
 
 
 def promise_state(record: Record, share: float) -> PromiseState:
-    """Find where a promise stands.
+    """Return the status of a promise.
 
-    The latest frozen labels count. They are given up when no number of answers would prove even
-    their surest part; then more labels are learned from, and labels are fixed again.
+    The latest frozen labels count. They are abandoned when no number of answers would prove even
+    their most confident part; then the model learns from more labels before a new freeze.
     """
     base = {"share": share, "level": record.level, "n_rows": record.n_rows}
     confused = _most_confused(record)
@@ -87,7 +87,7 @@ def promise_state(record: Record, share: float) -> PromiseState:
     doubtful = record.doubtful(proven)
     base |= {"n_proven": proven, "n_sets": n_sets, "doubtful": doubtful, "confused": confused}
     if proven == n_sets:
-        # Rows nobody was sure of before the labels were fixed are outside of the promise.
+        # Rows answered "not sure" before the freeze are outside of the promise.
         outside = np.setdiff1d(doubtful, promise.frozen.rows)
         kind = "person" if len(outside) else "kept"
         return PromiseState(kind, **{**base, "doubtful": outside})
@@ -105,7 +105,7 @@ def promise_state(record: Record, share: float) -> PromiseState:
 
 
 def _step(record, promise, proven):
-    """Return what to ask next; decided again after every fifth answer, and after each proof."""
+    """Return what to ask next; updated after every fifth answer and after each proof."""
     key = len(record.promises), proven, record.n_answers // STEP_EVERY
     if record.last_step[0] != key:
         record.last_step = key, promise.next_step(record.answers, proven)
@@ -122,7 +122,7 @@ def _most_confused(record):
 
 
 def cost_of_promise(n_known: int, confidence, share: float, alpha: float) -> int:
-    """Return how many answers a promise costs now: of the audit, and of rows left to a person.
+    """Return the answers that a promise costs now: of the audit, and of rows left to a person.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def cost_of_promise(n_known: int, confidence, share: float, alpha: float) -> int
 
 
 def should_freeze(session) -> bool:
-    """Whether more labels no longer lower what the promise costs, them included."""
+    """Whether more labels no longer lower the promise's total cost."""
     record = session.record
     n = record.n_answers
     again = record.promises and n - record.answers_at_freeze < LEARN_AGAIN
@@ -163,6 +163,6 @@ def should_freeze(session) -> bool:
     cost = cost_of_promise(session.n_known, confidence[is_open], session.share, alpha)
     session.costs.append((n, cost + n))
     best = min(session.costs, key=lambda look: look[1])
-    # The expected error is itself an estimate: a few looks in a row must bring nothing. Where many
-    # rows would be left to a person, more labels cost little beside them.
+    # The expected error is itself an estimate, so several checks must show no gain. Where many
+    # rows would be left to a person, more labels are cheap in comparison.
     return n - best[0] >= max(PATIENCE, MORE_PATIENCE * cost)

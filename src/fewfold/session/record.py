@@ -1,4 +1,4 @@
-"""Answers about the rows of one dataset, the audits they serve, and what these prove."""
+"""Answers about the rows of one dataset, and the audits and bounds based on them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ ESTIMATE, PROMISE = "estimate", "promise"
 
 @dataclass(frozen=True)
 class Estimate:
-    """The error of the present labels.
+    """Estimated error of the current labels.
 
     Attributes
     ----------
     all : Interval
         Numbers of wrong labels among all rows.
     classes, bands : dict of str to Interval
-        The same by class and by confidence, as these were at the freeze that says most now.
+        The same by class and by confidence, at the freeze with the narrowest interval.
     frozen : Frozen or None
         That freeze.
     level : float
-        Probability that none of the intervals of one kind misses, whenever one looks.
+        Probability that all intervals of one kind hold at all times.
     """
 
     all: Interval
@@ -82,10 +82,10 @@ class Record:
         self.classes = [str(c) for c in classes]
         self.answers = self.given.copy()
         self.answers[self.answers < 0] = UNANSWERED
-        self.answered: dict[int, dict] = {}  # by row, the event that counts
+        self.answered: dict[int, dict] = {}  # row: its current answer
         self.flagged: set[int] = set()
-        self.skipped: dict[int, int] = {}  # by row, after how many answers
-        self.offered: set[int] = set()  # audit rows that someone has seen
+        self.skipped: dict[int, int] = {}  # row: number of answers when it was skipped
+        self.offered: set[int] = set()  # audit rows that were shown
         self.epochs: list[Frozen] = []
         self.promises: list[Promise] = []
         self.answers_at_freeze = 0  # of the latest promise
@@ -105,7 +105,7 @@ class Record:
         return len(self.answered)
 
     def _apply(self, event):
-        """Bring the state up to date with an event of the journal."""
+        """Update the state with an event of the journal."""
         kind = event["kind"]
         if kind == "class":
             if event["name"] not in self.classes:
@@ -142,14 +142,14 @@ class Record:
         return int(row)
 
     def code(self, name) -> int:
-        """Return the code of a class; refuse names that are not one."""
+        """Return the code of a class; raise an error for unknown names."""
         if name not in self.classes:
             some = ", ".join(self.classes[:10])
             raise InputError(f"{name!r} is not a class ({some}). Add it first: add_class.")
         return self.classes.index(name)
 
     def add_class(self, name: str) -> int:
-        """Add a class; returns its code."""
+        """Add a class; return its code."""
         name = str(name).strip()
         if not name or len(name) > MOST_NAME or not name.isprintable():
             raise InputError(f"A class needs a printable name of 1 to {MOST_NAME} characters.")
@@ -169,14 +169,14 @@ class Record:
         """Store an answer (None: not sure) with what is known of how the row was offered."""
         row = self._check_row(row)
         if self.given[row] >= 0:
-            raise InputError(f"Row {row} had its label before; it is not to be answered.")
+            raise InputError(f"Row {row} is labeled in the input; it cannot be answered.")
         if name is None:
             return self._happen({"kind": "not_sure", "row": row, **notes})
         self.code(name)
         return self._happen({"kind": "answer", "row": row, "class": name, **notes})
 
     def offer(self, row: int) -> None:
-        """Remember that someone has seen a row of the audit."""
+        """Record that a row of the audit was shown."""
         self._happen({"kind": "offer", "row": self._check_row(row)})
 
     def next_audit(self, answers) -> int | None:
@@ -185,15 +185,15 @@ class Record:
         return int(waiting[0]) if len(waiting) else None
 
     def skip(self, row: int) -> None:
-        """Put a row off."""
+        """Skip a row."""
         self._happen({"kind": "skip", "row": self._check_row(row)})
 
     def flag(self, row: int, on: bool = True) -> None:
-        """Mark a row for a later look, or take the mark away."""
+        """Flag a row for later review, or remove the flag."""
         self._happen({"kind": "flag", "row": self._check_row(row), "on": bool(on)})
 
     def undo(self) -> int | None:
-        """Take the latest answer back; returns its row."""
+        """Undo the latest answer; return its row."""
         if not self.answered:
             return None
         row, event = max(self.answered.items(), key=lambda item: item[1]["id"])
@@ -201,7 +201,7 @@ class Record:
         return row
 
     def merge(self, path) -> tuple[int, list[tuple[int, str, str]]]:
-        """Take over the answers of another journal about the same rows.
+        """Import the answers of another journal about the same rows.
 
         Rows that have an answer here keep it. Returns how many were taken over, and the
         disagreements: row, answer here, answer there.
@@ -232,7 +232,7 @@ class Record:
         return n, disagreements
 
     def freeze(self, labels, confidence, share: float | None = None) -> None:
-        """Fix the labels for an audit: of a promise if a share is given, else of the estimate.
+        """Freeze the labels for an audit: of a promise if a share is given, else of the estimate.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Record:
         of_estimate = alpha / ((number + 1) * (number + 2))
         if share is None:
             alpha = of_estimate
-            # A row that was seen and put off is not at its place in the order by chance.
+            # A row that was shown and skipped is no longer a random draw.
             free = (self.answers == UNANSWERED) & ~np.isin(np.arange(self.n_rows), [*self.offered])
             rows = self._order[free[self._order]]
         else:
@@ -278,7 +278,7 @@ class Record:
         else:
             self.answers_at_freeze = self.n_answers
             self.promises.append(Promise(frozen, float(event["share"]), tuple(event["sizes"])))
-            # Its audit narrows the running estimate too, with a part of that one's alpha.
+            # Its audit also narrows the running estimate, using part of the estimate's alpha.
             self.epochs.append(replace(frozen, alpha=float(event["of_estimate"])))
 
     def _read_frozen(self, event):
@@ -294,11 +294,11 @@ class Record:
         self._keep(frozen, event)
 
     def epoch_is_due(self) -> bool:
-        """Whether so many answers came since the last freeze that a new one pays."""
+        """Whether enough answers were given since the last freeze for a new one."""
         return self.n_answers >= FIRST_EPOCH * EPOCH_GROWTH ** len(self.epochs)
 
     def estimate(self, present, groups: bool = True) -> Estimate:
-        """Bound the error of the present labels.
+        """Bound the error of the current labels.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class Record:
         Returns
         -------
         Estimate
-            Nothing is known of it before the first audit answer: from 0 to 1.
+            From 0 to 1 before the first audit answer.
         """
         present = np.asarray(present)
         n_open = int(np.sum(self.answers < 0))
@@ -337,7 +337,7 @@ class Record:
             self.classes[c]: last.bounds(self.answers, present, last.alpha / len(used), labels == c)
             for c in used
         }
-        # The last band has its upper end in it.
+        # The last band includes its upper bound.
         band = np.clip(np.searchsorted(BANDS, last.confidence, side="right") - 1, 0, len(BANDS) - 2)
         bands = {
             f"{BANDS[b]:g} to {BANDS[b + 1]:g}": last.bounds(
@@ -348,7 +348,7 @@ class Record:
         return classes, bands
 
     def final_labels(self) -> np.ndarray:
-        """Return the labels that the latest promise is about: frozen ones, and the answers."""
+        """Return the labels of the latest promise: frozen ones, and the answers."""
         promise = self.promises[-1]
         labels = np.where(self.answers >= 0, self.answers, UNANSWERED)
         frozen = promise.frozen
@@ -357,7 +357,7 @@ class Record:
         return labels
 
     def doubtful(self, number: int) -> np.ndarray:
-        """Return the rows that need a person if the promise is kept for this many sets."""
+        """Return the rows to label by hand if the promise holds for this many sets."""
         promise = self.promises[-1]
         sure = np.zeros(self.n_rows, bool)
         if number:

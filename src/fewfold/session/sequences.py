@@ -1,4 +1,4 @@
-"""Bounds on the number of wrong labels among some rows that hold whenever one looks.
+"""Anytime-valid bounds on the number of wrong labels among some rows.
 
 Rows are drawn at random without replacement from R rows, K of them labeled wrong. After n draws
 with k wrong ones, the probability of exactly this sequence is C(R - n, K - k) / C(R, K). For the
@@ -20,7 +20,7 @@ from scipy.special import betaln, gammaln, logsumexp
 _PRIOR = (0.5, 4.0)
 # The mixture of a promise, in equal parts: wrong rows as a share of one more than is allowed.
 _GRID = (np.arange(40) / 40) ** 2
-MOST_DRAWS = 5000  # that one looks ahead
+MOST_DRAWS = 5000  # horizon of expected draws
 _LOOKS = 1.2  # intervals are intersected at numbers of draws that grow by this factor
 
 
@@ -88,8 +88,8 @@ def wrong_bounds(n_rows: int, outcomes, alpha: float) -> tuple[int, int]:
 def _bounds(n_rows, outcomes, alpha):
     n = len(outcomes)
     total = np.concatenate([[0], np.cumsum(np.frombuffer(outcomes, dtype=bool))]).astype(np.int64)
-    # Each interval is right at all times at once, so any of them may be intersected. The places
-    # do not depend on n, but for the last: more draws never widen the interval by much.
+    # The intervals hold simultaneously at all times, so they may be intersected. The times
+    # do not depend on n, except for the last: more draws never widen the interval by much.
     looks = np.unique(np.floor(_LOOKS ** np.arange(np.log(max(n, 2)) / np.log(_LOOKS))))
     seen = np.append(looks[looks < n], n).astype(np.int64)
     wrong = total[seen]
@@ -100,7 +100,7 @@ def _bounds(n_rows, outcomes, alpha):
     def fits(n_wrong):
         return log_likelihood(n_rows, n_wrong, seen, wrong) > least
 
-    # The likelihood is log-concave in the number of wrong rows, so what fits is an interval
+    # The likelihood is log-concave in the number of wrong rows: what fits is an interval
     # around its largest value.
     best = np.clip(((n_rows + 1) * wrong) // np.maximum(seen, 1), wrong, n_rows - seen + wrong)
     high = _last(fits, best, n_rows - seen + wrong)
@@ -109,7 +109,7 @@ def _bounds(n_rows, outcomes, alpha):
 
 
 def _last(fits, start, stop):
-    """Return the last number from start to stop that fits, of each place, by bisection."""
+    """Return, for each time, the last number from start to stop that fits, by bisection."""
     inside, outside = start.copy(), stop + 1
     while np.any(outside - inside > 1):
         middle = (inside + outside) // 2
@@ -149,7 +149,7 @@ def log_evidence(n_rows: int, allowed: int, seen, wrong) -> np.ndarray:
     bottom = log_likelihood(n_rows, allowed + 1, seen, wrong)[:, 0]
     with np.errstate(invalid="ignore"):
         found = logsumexp(top + np.log(parts / parts.sum()), axis=1) - bottom
-    # As many wrong ones as are allowed, and one more, were seen: no bet on fewer is left.
+    # More wrong rows than allowed were drawn: no bet on fewer is left.
     found[wrong[:, 0] > allowed] = -np.inf
     return found
 
@@ -167,7 +167,7 @@ def largest_evidence(n_rows: int, allowed: int, outcomes) -> float:
 
 
 def answers_expected(n_rows, allowed, share, alpha, seen=0, wrong=0) -> int | None:
-    """Return about how many more draws prove a promise if this share of the rows is wrong.
+    """Return the expected draws that prove a promise if this share of the rows is wrong.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def answers_expected(n_rows, allowed, share, alpha, seen=0, wrong=0) -> int | No
     most = min(n_rows - seen, MOST_DRAWS)
     more = np.unique(np.append(np.geomspace(1, max(most, 1), 48), most).astype(np.int64))
     more = np.concatenate([[0], more[more <= most]])
-    # Wrong rows come as evenly as they can: the path of the mean.
+    # Wrong rows are drawn evenly: the path of the mean.
     path = wrong + np.floor(more * share + 0.5).astype(np.int64)
     found = log_evidence(n_rows, allowed, seen + more, path) >= np.log(1 / alpha)
     return int(more[np.argmax(found)]) if found.any() else None

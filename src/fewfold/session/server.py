@@ -1,4 +1,4 @@
-"""The page's server: loopback only, a token in the address, nothing of the data in a log."""
+"""The page's server: loopback only, a token in the URL, no data in logs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets only requests of this machine's own page through.
+    """Middleware that only accepts requests from the session's own page.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Guard:
         self.app, self.token = app, token
 
     async def __call__(self, scope, receive, send):
-        """Answer a request, or refuse it."""
+        """Handle a request, or refuse it."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -69,14 +69,14 @@ class Guard:
         await self.app(scope, _limited(receive), send_guarded)
 
     def _refused(self, scope, headers):
-        """Return status and reason for a request that is not the page's own; None for others."""
+        """Return status and reason if a request is not from the page; None otherwise."""
         host = headers.get("host", "")
         if urlsplit(f"//{host}").hostname not in HOSTS:
             return 421, "Open the address that fewfold printed."
         origin = headers.get("origin")
         is_own = origin == f"http://{host}"
         if (origin is not None and not is_own) or (scope["method"] != "GET" and not is_own):
-            return 403, "Requests of other pages are refused."
+            return 403, "Requests from other pages are refused."
         given = scope["path"].split("/")[1] if scope["path"].count("/") >= 2 else ""
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return 404, "Open the address that fewfold printed, with its token."
@@ -87,7 +87,7 @@ class Guard:
             if int(length) > MOST_BODY:
                 return 413, "The request is too large."
             if headers.get("content-type", "").split(";")[0] != "application/json":
-                return 415, "Only JSON is taken."
+                return 415, "Only JSON is accepted."
         return None
 
 
@@ -99,7 +99,7 @@ async def _refuse(send, status, reason):
 
 
 def _limited(receive):
-    """Stop reading a body that is longer than it said."""
+    """Stop reading a body that is longer than its stated length."""
     total = 0
 
     async def limited():
@@ -210,7 +210,7 @@ def serve(desk: Desk, *, port: int, echo, open_browser=True) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((HOSTS[0], port))
-            sock.listen(64)  # a browser that is faster than the server waits instead of failing
+            sock.listen(64)  # an early browser waits instead of failing
         except OSError as error:
             raise InputError(
                 f"--port {port}: {error.strerror}. Choose another, or 0 for any that is free."

@@ -1,4 +1,4 @@
-"""Label rows one by one: which next, what the others are now, how wrong they are."""
+"""Interactive labeling: which row next, the current labels of all rows, and their error."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fewfold.session.live_answer import LiveAnswer
 from fewfold.session.promises import PromiseState, promise_state, should_freeze
 from fewfold.session.record import Estimate, Record
 
-AUDIT_SHARE = 0.2  # of the rows that are offered while the model learns
+AUDIT_SHARE = 0.2  # share of audit rows among those offered while the model learns
 N_FIRST = 10  # rows to label first where there is no label
-CROWDED = 1.0  # how much answered neighbors lower the worth of a row
+CROWDED = 1.0  # penalty of rows whose neighbors are answered
 PUT_OFF = 10  # answers until a skipped row is offered again
-FRESH = 0.8  # share of the labels that the combination must have seen to be shown
+FRESH = 0.8  # the combination is shown if it was fitted to this share of the labels
 AUDIT, MODEL, FIRST = "audit", "model", "first"
 
 
@@ -34,9 +34,9 @@ class Suggestion:
     why : {"audit", "model", "first"}
         Drawn at random to measure the error, chosen to teach the model, or typical of the data.
     probability : float
-        With which this row was to be offered now, given all before.
+        Probability of offering this row now, given all previous steps.
     label : str or None
-        The present label.
+        The current label.
     confidence : float
     """
 
@@ -48,7 +48,7 @@ class Suggestion:
 
 
 class LabelingSession:
-    """Labels of all rows that follow each answer, with a true statement of their error.
+    """Labels of all rows, updated after each answer, with a valid interval of their error.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class LabelingSession:
     folder : path-like or None
         Of the journal; None keeps answers in memory.
     promise : float, optional
-        Share of wrong labels that is to be promised.
+        Maximum share of wrong labels to be proven.
     level : float
         Confidence of all statements.
     seed : int
@@ -101,9 +101,9 @@ class LabelingSession:
         self._first = None
         self.on_close = lambda: None
         self._offers: dict[int, Suggestion] = {}
-        self._combined = None  # labels, confidence, number of labels that they were learned from
+        self._combined = None  # labels, confidence, number of labels used to fit
         self._present = self._state = self._fitted = None
-        self.costs: list[tuple[int, float]] = []  # of keeping the promise, as seen after answers
+        self.costs: list[tuple[int, float]] = []  # (answers, estimated cost of the promise)
 
     @property
     def classes(self) -> list[str]:
@@ -112,10 +112,10 @@ class LabelingSession:
 
     @property
     def n_known(self) -> int:
-        """How many rows have a label or an answer."""
+        """Number of rows with a label or an answer."""
         return int(np.sum(self.record.answers >= 0))
 
-    # What the rows are now
+    # Current labels
 
     @property
     def source(self) -> str:
@@ -126,12 +126,12 @@ class LabelingSession:
         return self._combined is not None and self._combined[2] >= FRESH * self.n_known
 
     def set_combination(self, labels, confidence, n_labels: int) -> None:
-        """Take over labels of the heavier combination, learned from so many labels."""
+        """Use labels of the full combination, fitted to ``n_labels`` labels."""
         self._combined = np.asarray(labels, np.int64), np.asarray(confidence, float), int(n_labels)
         self._present = None
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the present label (a code) and the chance that it is right, of every row."""
+        """Return the current label (a code) of every row and the probability that it is correct."""
         if self._present is None:
             self._present = self._find_labels()
         return self._present
@@ -150,11 +150,11 @@ class LabelingSession:
         return label, confidence
 
     def _calibration(self):
-        """Fit confidences to how often the label was right that stood before each answer."""
+        """Calibrate confidences on the labels that were shown before each answer."""
         events = [e for e in self.record.answered.values() if e.get("raw") and "class" in e]
         count = len(events) // 5 * 5  # fitted again after every fifth answer
         if self._fitted is None or self._fitted[0] != count:
-            used = events[count // 2 : count]  # the labels of now, not those of the start
+            used = events[count // 2 : count]  # recent labels only
             right = [e["guess"] == e["class"] for e in used]
             self._fitted = count, fit_calibration([e["raw"] for e in used], right)
         return self._fitted[1]
@@ -167,7 +167,7 @@ class LabelingSession:
         Parameters
         ----------
         exclude : collection of int
-            Rows that somebody else is looking at.
+            Rows that are shown to somebody else.
         """
         barred = {*exclude, *self._put_off()}
         found = self._choose(barred) or (self._choose({*exclude}) if barred else None)
@@ -183,7 +183,7 @@ class LabelingSession:
         return offer
 
     def offer_of(self, row: int) -> Suggestion | None:
-        """Return the suggestion of a row that is being looked at, with its label of now."""
+        """Return the suggestion of a row that is being shown, with its current label."""
         before = self._offers.get(row)
         if before is None:
             before = Suggestion(row, "person", 0.0, None, 0.0)
@@ -228,7 +228,7 @@ class LabelingSession:
         return int(waiting[0]) if len(waiting) else None
 
     def _model_row(self, answers):
-        """Return the row that would teach the model most; None if no row is open."""
+        """Return the most informative row for the model; None if no row is left."""
         proba = self.live.proba()
         margin = np.zeros(len(answers))
         if proba.shape[1] > 1:
@@ -240,13 +240,13 @@ class LabelingSession:
         return best if score[best] >= 0 else None
 
     def _near_known(self):
-        """Return which share of a row's neighbors, and of theirs, has an answer; from 0 to 2."""
+        """Return the share of a row's neighbors, plus that of their neighbors, with an answer."""
         known = (self.record.answers != UNANSWERED).astype(float)
         once = self._steps @ known
         return once + self._steps @ once
 
     def answer(self, row: int, name: str | None, *, by: str | None = None) -> None:
-        """Store an answer; it is safe when this returns.
+        """Store an answer; it is on disk when this returns.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class LabelingSession:
         name : str or None
             The class; None: not sure.
         by : str, optional
-            Who says so.
+            Name of the person.
         """
         label, confidence = self.labels()
         offer = self._offers.pop(int(row), None)
@@ -277,7 +277,7 @@ class LabelingSession:
         self._after_answer()
 
     def _follow(self, row):
-        """Bring the live labels up to date with the answer of a row."""
+        """Update the live labels with the answer of a row."""
         while self.live.diffusion.n_classes < len(self.classes):
             self.live.add_class()
         code = self.record.answers[row]
@@ -300,47 +300,47 @@ class LabelingSession:
         self._present = None
 
     def undo(self) -> int | None:
-        """Take the latest answer back; returns its row."""
+        """Undo the latest answer; return its row."""
         row = self.record.undo()
         if row is not None:
             self._follow(row)
         return row
 
     def skip(self, row: int) -> None:
-        """Put a row off; it is offered again after ten answers."""
+        """Skip a row; it is offered again after ten answers."""
         self._offers.pop(row, None)
         self.record.skip(row)
 
     def flag(self, row: int, on: bool = True) -> None:
-        """Mark a row for a later look, or take the mark away."""
+        """Flag a row for later review, or remove the flag."""
         self.record.flag(row, on)
 
     def merge(self, path) -> tuple[int, list[tuple[int, str, str]]]:
-        """Take over another person's answers, see `Record.merge`."""
+        """Import another person's answers, see `Record.merge`."""
         found = self.record.merge(path)
         for row in np.flatnonzero(self.record.answers >= 0):
             if not self.live.diffusion.knows(int(row)):
                 self._follow(int(row))
         return found
 
-    # What is known of the error
+    # Error of the labels
 
     def estimate(self, groups: bool = True) -> Estimate:
-        """Return the error of the present labels with bounds that hold whenever one looks.
+        """Return the error of the current labels with bounds that are valid at any time.
 
         ``groups``: also by class and by confidence.
         """
         return self.record.estimate(self.labels()[0], groups)
 
     def freeze(self) -> None:
-        """Fix the labels for the audit of the promise; answers from now on can prove it."""
+        """Freeze the labels for the audit of the promise; later answers can prove it."""
         if self.share is None:
             raise InputError("There is no promise to keep. Give one: promise=0.02.")
         self.record.freeze(*self.labels(), share=self.share)
         self.costs.clear()
 
     def promise(self) -> PromiseState | None:
-        """Return where the promise stands; None without one."""
+        """Return the status of the promise; None without one."""
         if self.share is None:
             return None
         now = len(self.record.journal.events)
@@ -349,7 +349,7 @@ class LabelingSession:
         return self._state[1]
 
     def because(self, row: int, most: int = 3) -> list[dict]:
-        """Return the labels that speak most for or against the label that a row has now.
+        """Return the labels with the largest contributions to a row's current label.
 
         Their shares are those in the live answer, also where the combination of all candidates
         is shown; see `fewfold.session.live_answer.LiveAnswer.shares`.
@@ -357,13 +357,13 @@ class LabelingSession:
         code = int(self.labels()[0][row])
         if code < 0 or not self.live.diffusion.n_labels:
             return []
-        self.live.proba()  # learns what was answered since
+        self.live.proba()  # updates the model with the latest answers
         answers, parts = self.record.answers, self.live.shares(row, code)
         return [
             {"row": r, "label": self.classes[answers[r]], "share": part} for r, part in parts[:most]
         ]
 
     def close(self) -> None:
-        """Close the journal, and let its folder go."""
+        """Close the journal, and release its folder."""
         self.record.close()
         self.on_close()

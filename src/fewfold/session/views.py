@@ -1,4 +1,4 @@
-"""One row as a person sees it: an image, a text, or values with those that stand out."""
+"""One row as the page shows it: an image, a text, or values with unusual ones marked."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-UNUSUAL = 0.02  # share of rows beyond which a value stands out
+UNUSUAL = 0.02  # share of rows below which a value is marked as unusual
 MOST_FIELDS, MOST_TEXT, LARGEST_IMAGE = 60, 4000, 640
-LONG_TEXT = 60  # letters from which a value is shown as text
+LONG_TEXT = 60  # characters from which a value is shown as text
 SMALL_IMAGE = 256  # pixels that small images are enlarged to
 
 
 class Views:
-    """The rows of an input in the form of a page.
+    """The rows of an input as the page shows them.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Views:
         )
 
     def name(self, row: int) -> str:
-        """Return what the row is called."""
+        """Return the row's name."""
         return str(self.intake.ids[row]) if self.intake.ids is not None else str(row + 1)
 
     def fields(self, row: int) -> list[dict]:
-        """Return the row's values: name, value, whether it is text, and what stands out."""
+        """Return the row's values: name, value, whether it is text, and notes on unusual ones."""
         if self.has_images:
             return []
         if self.frame is None:
@@ -71,7 +71,7 @@ class Views:
         if column not in self._ranks:
             self._ranks[column] = series.astype(str).value_counts(normalize=True)
         shares = self._ranks[column]
-        is_key = len(shares) > 0.5 * len(series)  # of a column of names every value is rare
+        is_key = len(shares) > 0.5 * len(series)  # in a column of names every value is rare
         return "rare" if not is_key and shares.get(str(value), 1.0) < UNUSUAL else ""
 
     def _place(self, column, values, value):

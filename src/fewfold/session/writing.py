@@ -1,4 +1,4 @@
-"""Files a session leaves: all labels, what was answered, and the promise in words."""
+"""Output files of a session: all labels, the answers, and the status of the promise."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write_answers(opened: Opened) -> list[Path]:
 
 
 def write_promise(folder: Path, state) -> Path:
-    """Write where a promise stands, with the rows (counted from 1) that need a person."""
+    """Write the status of a promise, with the rows (counted from 1) to label by hand."""
     rows = [] if state.doubtful is None or state.kind == "kept" else state.doubtful
     words = {"kind": state.kind, "words": state.words(), "share": state.share,
              "level": state.level, "answers_left": state.answers_left,
@@ -51,7 +51,7 @@ def write_promise(folder: Path, state) -> Path:
 
 
 def _copies(opened, table):
-    """Write the user's table with all labels, and with those only that someone gave."""
+    """Write the user's table with all labels, and with the given ones only."""
     path, target = opened.path, opened.target
     if path.is_dir() or opened.intake.frame is None or target is None:
         return []
@@ -79,7 +79,7 @@ def _has_column(path, target):
 
 
 def answers_table(opened: Opened) -> pd.DataFrame:
-    """Return what was answered, in the order of the answers."""
+    """Return the answers, in the order in which they were given."""
     record = opened.session.record
     rows = [
         {
@@ -101,7 +101,7 @@ def answers_table(opened: Opened) -> pd.DataFrame:
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> Path:
-    """Write a table, whole or not at all."""
+    """Write a table atomically."""
     with atomic_path(path) as part:
         table.to_csv(part, index=False)
     return path

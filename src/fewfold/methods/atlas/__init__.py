@@ -50,7 +50,7 @@ _SVM_PARAMETERS = (
     _GAMMA,
     _SIGMA,
     Parameter("C", positive() | null(), "penalty of margin errors"),
-    Parameter("solver", one_of("auto", "batch", "sgd"), "of linear SVMs"),
+    Parameter("solver", one_of("auto", "batch", "sgd"), "solver of linear SVMs"),
     Parameter(
         "cv", integer(2) | null(), "folds of the labeled points; by default that of the variant"
     ),

@@ -1,4 +1,4 @@
-"""Affine charts: PCA of subsets of points, and what each chart leaves of each point."""
+"""Affine charts: PCA of subsets of points, and reconstruction errors."""
 
 from __future__ import annotations
 

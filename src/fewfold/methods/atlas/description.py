@@ -1,4 +1,4 @@
-"""What an atlas looks like: sizes, purity, overlap, pictures of charts; and plane examples."""
+"""Description of an atlas: sizes, purity, overlap, images of charts; and plane examples."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def chart_images(atlas: dict[str, np.ndarray], charts, n_directions: int = 4) ->
 def member_images(
     atlas: dict[str, np.ndarray], images: np.ndarray, charts, n_directions: int = 4
 ) -> np.ndarray:
-    """Return what `chart_images` does, where the atlas saw other features than the pixels.
+    """Like `chart_images`, where the atlas was fitted to other features than the pixels.
 
     Parameters
     ----------

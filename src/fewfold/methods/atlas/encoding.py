@@ -1,4 +1,4 @@
-"""Where points, old or new, lie in an atlas: their nearest charts, errors and projections."""
+"""Encoding of training and new points in an atlas: nearest charts, errors, projections."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _alternate(Z, charts, errors, hoods, mdl, settings, rng, report):
         y = assign_points(y, errors, hoods, mdl, settings, rng, energy, kind, label, report)
         used, y = np.unique(y, return_inverse=True)
         charts = charts.take(used)
-        # Running sums of changes drift; the curve goes on from the exact value.
+        # Running sums of changes drift; the curve continues from the exact value.
         energy[-1] = total_energy(y, hoods, errors[:, used], mdl, settings.potts)
         charts = _refit(Z, y, hoods, charts)
         errors = reconstruction_errors(Z, charts)

@@ -18,7 +18,7 @@ _SAMPLING_NOISE = 1e-3
 
 @dataclass
 class Problem:
-    """What is embedded, apart from P.
+    """The embedding problem, apart from P.
 
     Attributes
     ----------

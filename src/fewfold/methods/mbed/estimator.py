@@ -74,7 +74,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     perplexity : float
         Effective number of neighbors of local, diffused and sparse similarities.
     walk : float
-        Share of the random walk that goes on at each step (diffused).
+        Probability that the random walk continues at each step (diffused).
     prior : array of shape (n_classes,), optional
         Known class shares; without it classes are balanced by entropy.
     boundary_weight : float
@@ -176,7 +176,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     _dtype = np.float64
 
     def __sklearn_tags__(self):
-        """Say what input is accepted."""
+        """Declare accepted input for scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
@@ -238,7 +238,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         return self._keep(problem)
 
     def _score(self, path: Path) -> tuple:
-        """Return what restarts are compared by: labeled points fitted, if they count, and J."""
+        """Return the score of a restart: the share of fitted labeled points, if used, and J."""
         counts = option(self.variant, "only_fitted")
         return counts and path.kept.share_fitted, path.kept.criterion
 
@@ -251,7 +251,7 @@ class MbedClassifier(SemiSupervisedClassifier):
         return fit_neighborhoods(X, similarity=similarity, metric=self.metric_, **options)
 
     def _read_rows(self, X, graph):
-        """Return what is embedded: rows, dissimilarities, or the distances of a graph."""
+        """Return the data to embed: rows, dissimilarities, or the distances of a graph."""
         self.graph_, self.metric_, self.degrees_ = graph, self.metric, None
         if graph is None:
             X = self._check_rows(X, reset=True)

@@ -1,4 +1,4 @@
-"""The SNE term fast: float32, tiles that stay in cache, all cores, each pair of points once.
+"""Fast SNE term: float32, cache-sized tiles, all cores, each pair of points once.
 
 Write ``D_ij = |y_i - y_j|^2``, ``E = exp(-D)``, ``Z_i = sum_j E_ij`` and ``S = P + P^T``. Then
 
@@ -33,7 +33,7 @@ _TINY = 1e-30
 
 
 class _Pool(ThreadPoolExecutor):
-    """Threads that know their number; one alone works in the caller's thread.
+    """A thread pool with a known size; with one thread, work runs in the caller's thread.
 
     Handing tiles of a tenth of a millisecond to a thread and back costs a third of their time.
     """
@@ -97,7 +97,7 @@ class DenseSNE:
         self.entropy = float(xlogy(P, P).sum(dtype=np.float64))
         chunks = row_chunks(self.n, _TILE_ROWS, most=1000)
         self.tiles = [_Tile(P, a, b) for a, b in combinations_with_replacement(chunks, 2)]
-        # Neighbors in the list share rows; a job of several tiles costs one hand-over. Sums are
+        # Consecutive tiles share rows; a job of several tiles costs one dispatch. Sums are
         # made tile by tile, so the number of jobs does not change them.
         jobs = 1 if self.n < _MIN_SHARED else min(4 * pool.count, len(self.tiles))
         edges = np.linspace(0, len(self.tiles), jobs + 1).astype(int)
@@ -140,8 +140,8 @@ class _Points:
     def __init__(self, Y):
         norms = np.einsum("ij,ij->i", Y, Y)
         # Near the collapsed start E is close to 1 everywhere, and sums of E in float32 would
-        # drown the small differences that matter: there E - 1 is summed instead. (Not with a point
-        # far out, whose own small sum would drown in turn.)
+        # lose the small differences that matter: there E - 1 is summed instead. (Not with a point
+        # far out, whose own small sum would be lost in turn.)
         self.shift = bool(norms.mean() < 0.25 and norms.max() < 4)
         Y = Y.astype(np.float32)
         norms = np.einsum("ij,ij->i", Y, Y)

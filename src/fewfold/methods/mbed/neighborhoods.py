@@ -74,7 +74,7 @@ class LocalNeighborhoods:
 
 @dataclass
 class DiffusedNeighborhoods:
-    """Where a random walk over local neighborhoods is found after a geometric number of steps.
+    """Distribution of a random walk over local neighborhoods after a geometric number of steps.
 
     With T the walk on ``S = P_local + P_local^T``, ``R = (1 - a) (I - a T)^-1``; P is R without its
     diagonal, rows summing to 1. Points joined by a chain of near neighbors become
@@ -87,7 +87,7 @@ class DiffusedNeighborhoods:
     walk : float
         ``a`` in (0, 1): the walk takes ``1 / (1 - a)`` steps on average.
     local : rule, optional
-        What gives the neighborhoods of one step; `LocalNeighborhoods` by default.
+        Rule for the neighborhoods of one step; `LocalNeighborhoods` by default.
 
     Notes
     -----
@@ -126,7 +126,7 @@ class DiffusedNeighborhoods:
 
 
 def probabilities_of_walk(R: np.ndarray) -> np.ndarray:
-    """Return P of where a walk is found, R: without its diagonal, rows summing to 1."""
+    """Return P from the walk's distribution R: without its diagonal, rows summing to 1."""
     P = R.copy()
     np.fill_diagonal(P, 0)
     return P / P.sum(axis=1, keepdims=True)
@@ -240,7 +240,7 @@ class GraphNeighborhoods(_Lists):
 
 
 def _lists(D, own=None):
-    """Neighbors and distances as rectangles; shorter lists are filled up with infinity."""
+    """Neighbors and distances as dense arrays; shorter lists are padded with infinity."""
     D = sparse.csr_array(D)
     rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
     keep = np.ones(D.nnz, bool) if own is None else D.indices != own[rows]
@@ -259,7 +259,7 @@ def _lists(D, own=None):
 
 
 def _csr(values, columns, kept, n):
-    """Lists of neighbors as csr of shape (m, n), without what only fills the lists up."""
+    """Lists of neighbors as csr of shape (m, n), without the padding."""
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     matrix = sparse.csr_array((values[kept], columns[kept], starts), shape=(len(values), n))
     matrix.sort_indices()

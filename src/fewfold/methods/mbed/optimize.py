@@ -14,7 +14,7 @@ _MAX_TRIALS = 12
 
 @dataclass
 class Minimum:
-    """Where a minimization ended.
+    """Result of a minimization.
 
     Attributes
     ----------

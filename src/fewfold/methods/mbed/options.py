@@ -1,4 +1,4 @@
-"""Options of `MbedClassifier`: what the variants stand for, and what is allowed."""
+"""Options of `MbedClassifier`: values of the variants, and checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VARIANTS = {
 
 
 def option(variant: str, name: str, chosen: str | None = None) -> str | bool:
-    """Return what was asked for, else the variant's value.
+    """Return the given value, else that of the variant.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def option(variant: str, name: str, chosen: str | None = None) -> str | bool:
 
 
 def check_sizes(model, n: int, n_classes: int) -> None:
-    """Refuse options that do not fit each other or the data.
+    """Raise an error for options that are inconsistent with each other or the data.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""New points: each finds its own position, the embedded points fixed."""
+"""Placement of new points, with the embedded points fixed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Placement:
                   + H(m(y)) / n
 
     with ``E_j = exp(-|y - y_j|^2)``: the cost of Eq. 14 with the point added, minus what does not
-    depend on y. Points do not see each other, so the batch does not change the answer.
+    depend on y. New points are independent, so results do not depend on the batch.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Placement:
     """
 
     def __init__(self, Y, Z, directions, lam, weight=1.0):
-        # Double precision while it is affordable: a point's answer must not depend, even in the
+        # Double precision while it is affordable: a point's position must not depend, even in the
         # sixth digit, on the batch it came with, and BLAS rounds by the shape of the batch.
         self.dtype = np.float64 if len(Y) <= _MAX_DOUBLE else np.float32
         self.center = Y.mean(axis=0, dtype=np.float64)
@@ -93,7 +93,7 @@ class Placement:
         return value, gradient
 
     def settle(self, y: np.ndarray, S, n_steps: int = 100, tolerance: float = 1e-6):
-        """Descend from ``y``, each point with its own step length; return (y, value).
+        """Minimize from ``y``, each point with its own step length; return (y, value).
 
         Step lengths follow Barzilai and Borwein (the curvature seen along the last step); a step
         that does not lower a point's cost is cut instead of taken. A point stops when its next

@@ -1,4 +1,4 @@
-"""Which neighborhoods suit the labels: leave-one-out, by the neighborhoods and embedded."""
+"""Choice of neighborhoods by leave-out errors, before and after embedding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOLDS = 3
 
 @dataclass
 class Neighborhoods:
-    """What is embedded, computed without labels.
+    """Neighborhoods to embed, computed without labels.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ def candidates(found: Neighborhoods, n_classes: int, labeled, targets) -> list[t
 
 
 def better_neighborhoods(pairs: list[tuple], problem: Problem, embed, rng) -> int:
-    """Return the neighborhoods whose embedding labels most labels that it did not see.
+    """Return the neighborhoods whose embeddings have the smallest held-out error.
 
     J cannot tell: it depends on how broad the neighborhoods are. A third of the labels is left out
     at a time, and the rest embedded in a few steps. Of equal ones the last is taken: with few
-    labels both are often faultless, and diffused neighborhoods had less error then on the data of
+    labels both often have no error, and diffused neighborhoods had less error then on the data of
     docs/notes/mbed.md.
 
     Parameters
@@ -146,7 +146,7 @@ def _on_graph(name, D, max_exact, perplexity, walk):
 
 
 def left_out_hits(P: np.ndarray, labeled: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Tell which labeled points the other labeled ones would label rightly by P.
+    """Return which labeled points are classified correctly by the other labels through P.
 
     Parameters
     ----------

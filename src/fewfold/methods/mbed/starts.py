@@ -80,7 +80,7 @@ def label_walk(P, labeled: np.ndarray, targets: np.ndarray, walk: float, n_round
     ----------
     P : ndarray or csr_array of shape (n, n)
         A dense P is taken as the walk's outcome itself (it is broad, or diffused already); over a
-        sparse P the walk goes on with probability ``walk``, ``n_rounds`` times at most.
+        sparse P the walk continues with probability ``walk``, ``n_rounds`` times at most.
     labeled : ndarray of int, shape (l,)
     targets : ndarray of shape (l, K)
     walk : float

@@ -23,7 +23,7 @@ SHAPE_PARAMETERS = (
     Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),
     Parameter("cell_ridge", positive() | _AUTO, "ridge of the decision sets' Gaussians", "auto"),
     Parameter("n_components", count() | null() | _AUTO, "principal components used", "auto"),
-    Parameter("n_refits", integer(0), "rounds of steering the covariances"),
+    Parameter("n_refits", integer(0), "refits of the covariances along the manifold"),
     Parameter("n_covers", count(), "covers from different starts"),
 )
 PARTITION_PARAMETERS = (
@@ -32,7 +32,7 @@ PARTITION_PARAMETERS = (
     Parameter("min_unlabeled", integer(0) | _AUTO, "least unlabeled rows", "auto"),
     Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
     Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
-    Parameter("restart_choice", one_of("ratio_cut", "objective"), "what the kept start has least"),
+    Parameter("restart_choice", one_of("ratio_cut", "objective"), "criterion of the kept start"),
     Parameter("unit_weights", boolean(), "all weights 1 instead of Hellinger's", False),
     Parameter("cells", one_of("gaussian", "euclidean"), "shape of the decision sets"),
 )
@@ -40,7 +40,7 @@ PARAMETERS = (
     Parameter(
         "mode",
         one_of(*MODES),
-        "partition found, or none, or the true one",
+        "partition: estimated, none, or the true one",
         "ssl",
     ),
     Parameter(

@@ -75,7 +75,7 @@ def ratio_cut_embedding(W: sparse.csr_array, n_vectors: int) -> np.ndarray:
 def assign_with_bounds(
     squared: np.ndarray, labeled: np.ndarray, min_labeled: int, min_unlabeled: int
 ) -> np.ndarray:
-    """Assign points to centers at the least cost with enough points of both kinds in each part.
+    """Assign points to centers at least cost, with enough labeled and unlabeled points in each.
 
     Labeled and unlabeled points share no capacity in the network of the paper, so it falls
     into two flows.

@@ -21,7 +21,7 @@ FEW_DIMENSIONS = 4
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Shift and rotation into the space where the geometry is read.
+    """Shift and rotation into the space where local geometry is estimated.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def neighborhoods(X: np.ndarray, n_neighbors: int, query: np.ndarray | None = No
         return found.astype(np.int64)
     from fewfold.graph.neighbors import nearest_neighbors
 
-    # The search runs in float32: without the mean, a far origin does not eat the digits.
+    # The search runs in float32: centering avoids a loss of digits far from the origin.
     center = X.mean(axis=0)
     return nearest_neighbors(X - center, size, query=wanted - center).indices
 
@@ -151,7 +151,7 @@ def local_covariances(X: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
 
 
 def default_ridge(n_features: int) -> float:
-    """Ridge that was measured to work: small where the covariances have full rank.
+    """Default ridge, from measurements: small where the covariances have full rank.
 
     Parameters
     ----------

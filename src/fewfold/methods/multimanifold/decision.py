@@ -1,4 +1,4 @@
-"""Decision sets: which part a point of the space belongs to."""
+"""Decision sets: the part that a point of the space belongs to."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def refined_parts(
 
     k-means cuts between clusters of eigenvectors, so beside a crossing some kept points end in
     the wrong part, and with them all that falls on their Gaussians. Each point is therefore
-    asked where it belongs by the others: the density of each at the point times the weight
+    assigned by the others: the density of each at the point times the weight
     ``exp(-H^2 / 2 sigma^2)`` of the pair, until no part changes.
 
     Parameters
@@ -166,7 +166,7 @@ def _heaviest(weight, part):
 
 
 def decision_sets(partition, X, cells: str = "gaussian") -> np.ndarray:
-    """Tell the decision set of each row.
+    """Return the decision set of each row.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def decision_sets(partition, X, cells: str = "gaussian") -> np.ndarray:
 
 
 def labeled_sets(partition, cells: str = "gaussian") -> np.ndarray:
-    """Tell the decision set of each labeled point: the labels that its learner gets.
+    """Return the decision set of each labeled point, whose learner gets its label.
 
     Parameters
     ----------

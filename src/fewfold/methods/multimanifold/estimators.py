@@ -56,7 +56,7 @@ _STATE = (
 
 @dataclass(eq=False, repr=False)
 class _MultiManifold(PartitionSettings):
-    """What the two estimators share: partition, learners, decision sets."""
+    """Common part of the two estimators: partition, learners, decision sets."""
 
     base_estimator: object = "auto"
     _: KW_ONLY
@@ -122,7 +122,7 @@ class _MultiManifold(PartitionSettings):
     def _given_parts(self, X, graph, groups):
         """Return one part for all rows, or the true sets."""
         if graph is not None:
-            raise InputError(f"A graph means nothing with mode={self.mode!r}. Leave it out.")
+            raise InputError(f"A graph is not used with mode={self.mode!r}. Leave it out.")
         if self.mode == "global":
             return np.zeros(X.shape[0], np.int64)
         if groups is None:
@@ -150,7 +150,7 @@ class _MultiManifold(PartitionSettings):
         return np.minimum(np.asarray(groups, np.int64), self.n_parts_ - 1)
 
     def decision_sets(self, X) -> np.ndarray:
-        """Tell the decision set of each row.
+        """Return the decision set of each row.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class _MultiManifold(PartitionSettings):
 
 
 def _description(found):
-    """Return what the report says of a partition, as plain values."""
+    """Return the summary of a partition for the report, as plain values."""
     return {
         "n_kept": int(len(found.kept)),
         "min_labeled": int(found.bounds.min_labeled),
@@ -240,7 +240,7 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
     n_restarts : int
         Starts of the size-constrained k-means.
     restart_choice : {"ratio_cut", "objective"}, optional
-        What the start that is kept has least: the ratio cut, or as published the objective.
+        Criterion of the start that is kept: the ratio cut, or as published the objective.
     cells : {"gaussian", "euclidean"}, optional
         Decision sets: where a part is densest, or as published around its kept points.
     unit_weights : bool

@@ -38,7 +38,7 @@ def learner_class(kind: str, task: str) -> type:
 
 @dataclass(frozen=True)
 class PartReport:
-    """What one part holds and how it was learned.
+    """Contents of one part and how its learner was trained.
 
     Attributes
     ----------

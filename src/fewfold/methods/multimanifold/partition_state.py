@@ -1,4 +1,4 @@
-"""What decision sets are read from, as plain arrays."""
+"""The state of decision sets as plain arrays."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from fewfold.exceptions import InputError
 from fewfold.methods.multimanifold import PARTITION_PARAMETERS, SHAPE_PARAMETERS
 from fewfold.methods.parameters import check_parameters
 
-# What settings left open stand for.
+# Defaults of each variant.
 VARIANTS = {
     "default": {
         "n_parts": "labels",
@@ -67,7 +67,7 @@ class PartitionSettings:
     n_restarts : int
         Starts of the constrained k-means.
     restart_choice : {"ratio_cut", "objective"}, optional
-        What the start that is kept has least: the ratio cut, or as published the objective of
+        Criterion of the start that is kept: the ratio cut, or as published the objective of
         the k-means.
     unit_weights : bool
         Ignore the Hellinger distances (for comparison).
@@ -207,7 +207,7 @@ def resolve_bounds(
     min_labeled: int | str = "auto",
     min_unlabeled: int | str = "auto",
 ) -> Bounds:
-    """Turn settings into feasible bounds: rules give way, numbers set by the user do not.
+    """Turn settings into feasible bounds: defaults are lowered, the user's numbers are not.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is read of the data without labels: covers, local covariances, the Mahalanobis graph.
+"""The label-free part of the method: covers, local covariances, the Mahalanobis graph.
 
 The partition of a labeled draw starts from here (`partition.partition`); in the workflow it is
 the manifold stage ``hellinger``.
@@ -80,7 +80,7 @@ class Shape:
 
 
 def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape:
-    """Read the shape of the data: nothing here depends on labels.
+    """Estimate the shape of the data; nothing here depends on labels.
 
     Parameters
     ----------
