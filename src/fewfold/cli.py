@@ -281,6 +281,9 @@ def label(
     """Fill in a mostly empty column: labels for all rows, a report, a model file."""
     # What was not given keeps the default of the function.
     given = {name: value for name, value in locals().items() if value not in (None, [])}
+    import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
+
+    # isort: split
     from fewfold.session.command import label_file
 
     if use:

@@ -38,14 +38,21 @@ _PLUGIN_ADVICE = (
 )
 _REFUSED = re.compile(r"sbatch: error: (.*?)'?\.?$")
 _TOTAL = re.compile(r"^total\s+(\d+)")
+LOCAL = (None, "default")  # profiles that run jobs on this machine, by Snakemake alone
 
 
 def snakemake_command(
-    *, cores, configfiles=(), directory=None, profile=None, targets=(), forcerun=()
+    *, cores, configfiles=(), directory=None, profile=None, targets=(), forcerun=(), light=False
 ) -> list[str]:
-    """Return the command line of a run; ``forcerun`` are rules and files to make in any case."""
+    """Return the command line of a run.
+
+    ``forcerun`` are rules and files to make in any case; ``light`` starts Snakemake without the
+    libraries of `fewfold.system.light_snakemake`, unless a profile may need them.
+    """
     root = project_root()
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "workflow/Snakefile")]
+    light = light and profile in LOCAL
+    module = "fewfold.system.light_snakemake" if light else "snakemake"
+    command = [sys.executable, "-m", module, "--snakefile", str(root / "workflow/Snakefile")]
     if cores is not None:
         command += ["--cores", str(cores)]
     profile_dir = Path(profile) if profile else root / "workflow/profiles/default"
@@ -169,7 +176,7 @@ def run_locked(folder: Path, stale: int, *, echo=print, **options) -> int:
         read_config(file)  # says in one sentence what Snakemake would say in a traceback
     if stale:
         echo("A run before this one was killed; resuming where it stopped.")
-    local = options.get("profile") in (None, "default")
+    local = options.get("profile") in LOCAL
     if local:  # jobs of a cluster may still be at work elsewhere
         remove_dead_parts(folder)
     for note in (folder / "logs").rglob("*.error.json"):  # of an earlier run

@@ -10,7 +10,7 @@ import pytest
 from _mounting import mounted
 from fewfold.exceptions import ConfigError, RunFailed
 from fewfold.runner import _Watcher, run_snakemake, snakemake_command
-from fewfold.system import location
+from fewfold.system import light_snakemake, location
 from fewfold.system.location import checkout, project_root
 from fewfold.system.run_folder import only_run, remove_dead_parts, set_aside
 
@@ -108,6 +108,12 @@ def test_commands(tmp_path, monkeypatch):
     assert command[-2:] == ["--", "results/x.csv"] and "--cache" not in command
     monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", str(tmp_path))
     assert "--cache" in snakemake_command(cores=1)
+    starts = {
+        profile: snakemake_command(cores=1, profile=profile, light=True)[2]
+        for profile in (None, "default", "slurm")
+    }
+    light = "fewfold.system.light_snakemake"
+    assert starts == {None: light, "default": light, "slurm": "snakemake"}
     with pytest.raises(ConfigError, match="--profile nothing: no such profile. Known: default"):
         snakemake_command(cores=1, profile="nothing")
 
@@ -224,3 +230,19 @@ def test_unfinished_files_of_dead_processes_are_removed(tmp_path):
         path.write_text("")
     assert remove_dead_parts(tmp_path) == 1
     assert living.exists() and not dead.exists()
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_a_light_start_leaves_libraries_out_unless_a_plugin_is_installed(tmp_path, is_installed):
+    if is_installed:
+        (tmp_path / "snakemake_executor_plugin_somewhere.py").touch()
+    (tmp_path / "snakemake.py").write_text(
+        "import importlib.util as u, sys\n"
+        "print(__name__, sys.argv[1:], *(u.find_spec(n) is None for n in ('pandas', 'polars')))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "fewfold.system.light_snakemake", "--cores", "1"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    missing = not is_installed and not light_snakemake.has_plugins()
+    assert done.stdout.split("]")[1].split()[0] == str(missing)
+    assert done.stdout.startswith("__main__ ['--cores', '1']")

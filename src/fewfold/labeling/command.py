@@ -225,4 +225,5 @@ def run(folder: Path, name: str, stale: int, *, cores, profile, echo) -> int:
         profile=profile,
         targets=[target.format(dataset=name) for target in layout.LABEL_TARGETS],
         echo=echo,
+        light=True,
     )

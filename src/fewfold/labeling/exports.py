@@ -14,7 +14,6 @@ from fewfold import __version__
 from fewfold.datasets.table.vectors import holds_vectors
 from fewfold.exceptions import InputError
 from fewfold.labeling.completed import Completed
-from fewfold.labeling.prepared import read_prepared
 from fewfold.pipeline.artifacts import atomic_path, read
 from fewfold.system.plain_text import guarded_table
 
@@ -208,6 +207,8 @@ def _embedding_atlas(path, answered):
     """One row per row of the map: x, y, neighbors (ids and distances), label, confidence."""
     import pyarrow as pa
     from pyarrow import parquet
+
+    from fewfold.labeling.prepared import read_prepared
 
     files = {path.stem: path for path in sorted((answered.results / "graphs").glob("*.h5"))}
     prepared = read_prepared(answered.results / "label/prepared.h5", files, len(answered.table))

@@ -117,7 +117,7 @@ def main(folder: str) -> None:
     with only_run(place) as stale:
         config = (place / "input/config.yaml").resolve()
         run_locked(place, stale, cores=1, configfiles=[config], targets=[ANSWER],
-                   echo=lambda text: None)  # fmt: skip
+                   echo=lambda text: None, light=True)  # fmt: skip
 
 
 if __name__ == "__main__":
