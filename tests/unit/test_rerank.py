@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from fewfold.exceptions import InputError
+from fewfold.graph import candidates, rerank
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph, find_neighbors
+from fewfold.graph.candidates import principal_components
 from fewfold.graph.neighbors import nearest_neighbors
-from fewfold.graph.rerank import principal_components
 from fewfold.transforms import images as im
 from fewfold.transforms.canonical import canonicalize
+from fewfold.transforms.deformation import DeformationMetric
 from fewfold.transforms.metrics import get_metric
 
 
@@ -184,3 +186,45 @@ def test_progress_counts_every_query_once(digits):
 def test_wrong_settings_are_refused(digits, changes, message):
     with pytest.raises(InputError, match=message):
         find_neighbors(digits, settings(**changes).with_user_functions())
+
+
+def test_few_rows_are_prepared_at_a_time_and_the_result_is_the_same(digits, monkeypatch):
+    s = settings(canonicalize=["deskew"], metric_options={"fine": {"window": 5}})
+    s = replace(s, method="approximate", candidates=20)
+    cases = ({}, {"rows": slice(50, 250)}, {"query": digits[:120] + 1})
+    monkeypatch.setattr(candidates, "MIN_ROWS_TO_INDEX", 0)
+    whole = [find_neighbors(digits, s, **case) for case in cases]
+    prepared = []
+    prepare = DeformationMetric.prepare
+    monkeypatch.setattr(
+        DeformationMetric, "prepare", lambda m, X: prepared.append(len(X)) or prepare(m, X)
+    )
+    monkeypatch.setattr(candidates, "TILE_QUERIES", 100)
+    row = prepare(get_metric("deformation", (8, 8)), digits[:1]).nbytes
+    monkeypatch.setattr(rerank, "PREPARED_BYTES", 60 * row)
+    for case, expected in zip(cases, whole):
+        got = find_neighbors(digits, s, **case)
+        np.testing.assert_array_equal(got.indices, expected.indices)
+        np.testing.assert_array_equal(got.distances, expected.distances)
+        assert got.recall == expected.recall
+    assert 1 < max(prepared) <= 60
+
+
+def test_principal_axes_of_blocks_are_those_of_all_rows(digits, monkeypatch):
+    def form(X):
+        return canonicalize(X, (8, 8), ["deskew"])
+
+    points, new = principal_components(digits, 20, query=digits[:7], form=form)
+    monkeypatch.setattr(candidates, "_BLOCK_BYTES", 4 * 64 * 50)
+    sizes = []
+
+    def counted(X):
+        sizes.append(len(X))
+        return form(X)
+
+    blocks, few = principal_components(digits, 20, query=digits[:7], form=counted)
+    assert max(sizes) == 50
+    gaps = np.linalg.norm(points[:1] - points, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(blocks[:1] - blocks, axis=1), gaps, atol=1e-3)
+    np.testing.assert_allclose(few, blocks[:7], atol=1e-3)
+    np.testing.assert_allclose(new, points[:7], atol=1e-3)

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.graph.candidates import candidate_tiles
 from fewfold.graph.neighbors import Neighbors, nearest_neighbors
 
 # Queries whose neighbors are also searched among all rows, to measure the candidates' recall.
 RECALL_SAMPLE = 20
 # Of the candidates, those that a more expensive form of the metric ranks once more.
 FINE_CANDIDATES = 32
-MIN_ROWS_TO_INDEX = 20_000
-# A principal axis from more features than this comes from a sketch instead of the covariance.
-_MAX_EXACT_FEATURES = 4096
-
-
-def principal_components(X, n_components: int, *, query=None, random_state: int = 0):
-    """Project rows (and query rows) on the leading principal axes of ``X``.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_features)
-    n_components : int
-        0, or at least the number of features: rows are returned as they are.
-    query : ndarray of shape (m, n_features), optional
-
-    Returns
-    -------
-    projected, projected_query : float32 arrays (None without ``query``)
-    """
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    query = None if query is None else np.ascontiguousarray(query, dtype=np.float32)
-    n, d = X.shape
-    if not 0 < n_components < min(n, d):
-        return X, query
-    mean = X.mean(axis=0, dtype=np.float64).astype(np.float32)
-    if d <= _MAX_EXACT_FEATURES:
-        covariance = X.T @ X / n - np.outer(mean, mean)
-        axes = np.linalg.eigh(covariance.astype(np.float64))[1][:, ::-1][:, :n_components]
-    else:
-        from sklearn.utils.extmath import randomized_svd
-
-        axes = randomized_svd(X - mean, n_components, random_state=random_state)[2].T
-    axes = np.ascontiguousarray(axes, dtype=np.float32)
-    return (X - mean) @ axes, None if query is None else (query - mean) @ axes
+# Bytes of rows in the form that the metric works on, which are in memory together: of digits of
+# 28 x 28 pixels, 6656 each, 161 000 rows. Queries that need more of them are cut.
+PREPARED_BYTES = 2**30
 
 
 def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=None) -> Neighbors:
@@ -86,12 +60,13 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     """
     if sparse.issparse(X):
         X, query = X.toarray(), None if query is None else query.toarray()
-    X = _canonical(X, settings)
-    query = None if query is None else _canonical(query, settings)
+    X, query = np.asarray(X), None if query is None else np.asarray(query)
+    form = partial(_canonical, settings=settings)
     if isinstance(settings.metric, str) and settings.metric in ("euclidean", "cosine"):
         return nearest_neighbors(
-            X, settings.n_neighbors, query=query, rows=rows, metric=settings.metric,
-            method=settings.method, min_recall=settings.min_recall, progress=progress,
+            form(X), settings.n_neighbors, query=None if query is None else form(query), rows=rows,
+            metric=settings.metric, method=settings.method, min_recall=settings.min_recall,
+            progress=progress,
         )  # fmt: skip
     metric, fine, n_fine, sample = _metrics_of(settings)
     n, k = len(X), settings.n_neighbors
@@ -101,68 +76,101 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
             f"n_neighbors={k} with {n} samples: allowed are 1 to {available}. "
             "Lower n_neighbors or give more samples."
         )
-    found = find_candidates(X, settings, metric, query=query, rows=rows)
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
-    indices, distances, recall = _ranked(
-        metric, X, query, own, found, k if fine is None else max(k, n_fine), k, sample, progress
-    )
-    if fine is not None:
-        indices, distances, _ = _ranked(fine, X, query, own, indices, k, k, 0, None)
-    return Neighbors(indices, distances, recall)
+    asking = _Asking(X, form, own, query)
+    indices = np.empty((asking.n_queries, k), np.int64)
+    distances = np.empty((asking.n_queries, k), np.float32)
+    # What the metric itself puts first, of the queries that its recall is measured on.
+    picked = _recall_queries(asking.n_queries, n, sample)
+    first = np.empty((len(picked), k), np.int64)
+    for some, found in candidate_tiles(X, settings, metric, form, query=query, rows=rows):
+        for part in asking.parts(metric, some, found):
+            best = asking.ranked(
+                metric, some[part], found[part], k if fine is None else max(k, n_fine), progress
+            )
+            among, at = np.nonzero(picked[:, None] == some[part])
+            first[among] = best[0][at, :k]
+            if fine is not None:
+                best = asking.ranked(fine, some[part], best[0], k, None)
+            indices[some[part]], distances[some[part]] = best
+    return Neighbors(indices, distances, asking.recall(metric, picked, first))
 
 
-def _ranked(metric, X, query, own, found, n_kept, k, sample, progress):
-    """Rank candidates by a metric; measure the recall of its ``k`` nearest."""
-    base = metric.prepare(X)
-    wanted = metric.take(base, own) if query is None else metric.prepare(query)
-    distances = metric.distances(wanted, base, found, progress)
-    indices, distances = _closest(found, distances, n_kept)
-    recall = _measure_recall(metric, wanted, base, own, indices[:, :k], sample, len(X))
-    return indices, distances, recall
+@dataclass(frozen=True)
+class _Asking:
+    """Queries and the rows searched; few of either are in canonical form at a time.
 
-
-def find_candidates(X, settings, metric, *, query=None, rows=None) -> np.ndarray:
-    """Return the rows that are close enough in Euclidean distance to be worth re-ranking.
-
-    For a metric with transformed copies, a row is as close as its closest copy.
-
-    Returns
-    -------
-    ndarray of shape (n_queries, candidates), int64
+    ``own`` are the rows that are queries themselves, or None where ``query`` holds new rows.
     """
-    n = len(X)
-    count = max(settings.candidates, settings.n_neighbors)
-    # Below this an index costs more than it saves.
-    method = settings.method if n >= MIN_ROWS_TO_INDEX else "exact"
-    if not hasattr(metric, "copies"):
-        points, new = principal_components(X, settings.candidate_dims, query=query)
-        count = min(count, n - 1 if query is None else n)
-        return nearest_neighbors(points, count, query=new, rows=rows, method=method).indices
-    own = np.arange(n)[rows or slice(0, n)] if query is None else None
-    images = metric.prepare(X[own] if query is None else query)
-    count = min(count, n - 1 if query is None else n)
-    # One more is asked for, since a row finds its own copies.
-    found, squared = [], []
-    for copy in metric.copies(images):
-        points, new = principal_components(X, settings.candidate_dims, query=copy)
-        near = nearest_neighbors(points, min(count + 1, n), query=new, method=method)
-        found.append(near.indices)
-        squared.append(near.distances)
-    return _merge(np.hstack(found), np.hstack(squared), own, count)
+
+    X: np.ndarray
+    form: Callable
+    own: np.ndarray | None
+    query: np.ndarray | None
+
+    @property
+    def n_queries(self):
+        return len(self.query if self.own is None else self.own)
+
+    def parts(self, metric, some, found):
+        """Cut queries, so that what the metric makes of their candidates stays within limits."""
+        most = max(1, PREPARED_BYTES // _row_bytes(metric, self.form(self.X[:1])))
+        todo = [slice(0, len(some))]
+        while todo:
+            part = todo.pop()
+            if part.stop - part.start > 1 and len(self._rows(some[part], found[part])) > most:
+                middle = (part.start + part.stop) // 2
+                todo += [slice(middle, part.stop), slice(part.start, middle)]
+            elif part.stop > part.start:
+                yield part
+
+    def _rows(self, some, found):
+        """Return the numbers of all rows that some queries and their candidates are."""
+        is_needed = np.zeros(len(self.X), bool)
+        is_needed[found] = True
+        if self.own is not None:
+            is_needed[self.own[some]] = True
+        return np.flatnonzero(is_needed)
+
+    def ranked(self, metric, some, found, n_kept, progress):
+        """Return the candidates of some queries that the metric finds closest."""
+        rows = self._rows(some, found)
+        place = np.empty(len(self.X), np.int64)
+        place[rows] = np.arange(len(rows))
+        base = metric.prepare(self.form(self.X[rows]))
+        if self.own is None:
+            wanted = metric.prepare(self.form(self.query[some]))
+        else:
+            wanted = metric.take(base, place[self.own[some]])
+        return _closest(found, metric.distances(wanted, base, place[found], progress), n_kept)
+
+    def recall(self, metric, picked, indices):
+        """Return the share of some queries' neighbors that were found; all rows are compared."""
+        if not len(picked):
+            return None
+        rows = self.query[picked] if self.own is None else self.X[self.own[picked]]
+        wanted, k = metric.prepare(self.form(rows)), indices.shape[1]
+        true = np.empty((len(picked), 0), np.int64)
+        nearest = np.empty((len(picked), 0), np.float32)
+        step = max(k, PREPARED_BYTES // _row_bytes(metric, self.form(self.X[:1])))
+        for start in range(0, len(self.X), step):
+            base = metric.prepare(self.form(self.X[start : start + step]))
+            numbers = np.arange(start, min(start + step, len(self.X)))
+            everyone = np.broadcast_to(numbers, (len(picked), len(numbers)))
+            distances = metric.distances(wanted, base, everyone - start)
+            if self.own is not None:
+                distances[everyone == self.own[picked][:, None]] = np.inf
+            true, nearest = _closest(
+                np.hstack([true, everyone]), np.hstack([nearest, distances]), k
+            )
+        return sum(len(np.intersect1d(a, b)) for a, b in zip(true, indices)) / true.size
 
 
-def _merge(found, squared, own, count):
-    """Keep each row's closest distinct candidates, itself left out."""
-    if own is not None:
-        squared = np.where(found == own[:, None], np.inf, squared)
-    order = np.lexsort((squared, found), axis=1)
-    found = np.take_along_axis(found, order, 1)
-    squared = np.take_along_axis(squared, order, 1)
-    repeated = np.zeros(found.shape, bool)
-    repeated[:, 1:] = found[:, 1:] == found[:, :-1]
-    squared[repeated] = np.inf
-    keep = np.argsort(squared, axis=1, kind="stable")[:, :count]
-    return np.take_along_axis(found, keep, 1)
+def _row_bytes(metric, row):
+    """Return the bytes that a row takes in the form that a metric works on."""
+    prepared = metric.prepare(row)
+    parts = prepared if isinstance(prepared, tuple) else (prepared,)
+    return max(1, sum(np.asarray(part).nbytes for part in parts))
 
 
 def _canonical(X, settings):
@@ -197,17 +205,8 @@ def _closest(found, distances, k):
     return np.take_along_axis(found, order, 1), np.take_along_axis(distances, order, 1)
 
 
-def _measure_recall(metric, wanted, base, own, indices, sample, n):
-    """Compare the neighbors of evenly spaced queries with those found among all rows."""
-    m = len(indices)
+def _recall_queries(m, n, sample):
+    """Return evenly spaced queries to measure the recall on."""
     # A tile measures its share of the sample: all tiles together cost what one search costs.
     sample = min(m, -(-sample * m // max(n, m)))
-    if sample == 0:
-        return None
-    picked = np.unique(np.linspace(0, m - 1, sample).round().astype(int))
-    everyone = np.broadcast_to(np.arange(n), (len(picked), n))
-    distances = metric.distances(metric.take(wanted, picked), base, everyone)
-    if own is not None:
-        distances[np.arange(len(picked)), own[picked]] = np.inf
-    true, _ = _closest(everyone, distances, indices.shape[1])
-    return sum(len(np.intersect1d(a, b)) for a, b in zip(true, indices[picked])) / true.size
+    return np.unique(np.linspace(0, m - 1, sample).round().astype(int))

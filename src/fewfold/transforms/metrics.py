@@ -1,6 +1,7 @@
 """Distances that ignore what does not matter, by name: what re-ranking can be asked for.
 
-A metric has ``prepare(X)``, the form of rows it works on; ``take(prepared, rows)``; and
+A metric has ``prepare(X)``, the form of rows it works on, each row by itself: of many rows only
+those that are needed next are prepared; ``take(prepared, rows)``; and
 ``distances(queries, base, candidates, progress)`` between prepared rows. All return squared
 lengths, or anything that grows with dissimilarity and is zero for equal rows.
 """

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 
 from fewfold.graph.build import build_graph
-from fewfold.graph.rerank import MIN_ROWS_TO_INDEX
+from fewfold.graph.candidates import MIN_ROWS_TO_INDEX
 from fewfold.linalg.distances import squared_distances
 from fewfold.methods.cluster_kernel.estimator import median_squared
 from fewfold.methods.diffusion.estimator import MIN_SIDE_TO_DESKEW, image_graph_settings
