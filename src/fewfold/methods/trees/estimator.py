@@ -65,14 +65,22 @@ def grow_trees(X, y, ensemble: str, task: str, n_trees: int, seed) -> list:
     targets = np.eye(int(y.max()) + 1)[y] if is_classes else np.asarray(y, np.float64)[:, None]
     X, columns = np.ascontiguousarray(X, dtype=np.float32), "sqrt" if is_classes else 1.0
     m, rng, grown = len(X), check_random_state(seed), []
+    # One generator, seeded for each tree: a new one asks the system for entropy first, which takes
+    # longer than a small tree.
+    tree_rng = np.random.RandomState(0)
     with config_context(skip_parameter_validation=True, assume_finite=True):
         for own in [rng.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]:
-            counts = None
+            rows, counts = slice(None), None
             if ensemble == "forest":  # rows drawn with replacement
-                drawn = check_random_state(own).randint(0, m, m, dtype=np.int32)
-                counts = np.bincount(drawn, minlength=m).astype(np.float64)
-            one = maker(max_features=columns, random_state=own)
-            grown.append(one.fit(X, targets, sample_weight=counts, check_input=False))
+                tree_rng.seed(own)
+                drawn = np.sort(tree_rng.randint(0, m, m, dtype=np.int32))
+                if is_classes:  # repeated rows: the checks of weights take as long as the tree
+                    rows = drawn
+                else:  # rounding would leave an impurity in nodes of one repeated row
+                    counts = np.bincount(drawn, minlength=m).astype(np.float64)
+            tree_rng.seed(own)
+            one = maker(max_features=columns, random_state=tree_rng)
+            grown.append(one.fit(X[rows], targets[rows], sample_weight=counts, check_input=False))
     return grown
 
 
