@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,11 @@ app = typer.Typer(
     help="Label a whole dataset from a few labels by learning the shape of the data.",
 )
 
+# The options of `fewfold label`, in the groups in which its help shows them.
+_reading = partial(typer.Option, rich_help_panel="How the file is read")
+_answering = partial(typer.Option, rich_help_panel="How the labels are made")
+_writing = partial(typer.Option, rich_help_panel="What is written")
+_asking = partial(typer.Option, rich_help_panel="Labeling on a page, and the promise")
 Cores = Annotated[int, typer.Option(help="Cores to use.", min=1)]
 ConfigFiles = Annotated[
     list[Path] | None,
@@ -175,108 +181,110 @@ def datasets():
 
 @app.command()
 def label(
-    file: Annotated[Path, typer.Argument(help="Table, arrays or h5ad; - reads standard input.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Table, arrays or h5ad; - reads standard input.")
+    ],
     target: Annotated[str | None, typer.Option(help="The column of labels, partly empty.")] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="A second file with one label per row, for arrays.")
+        Path | None, _reading(help="A second file with one label per row, for arrays.")
     ] = None,
     annotators: Annotated[
         list[str] | None,
-        typer.Option(help="A column with one person's labels, instead of --target."),
+        _reading(help="A column with one person's labels, instead of --target."),
     ] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option(
+        _writing(
             help="Write it too: probabilities, label-studio, prodigy, argilla, embedding-atlas."
         ),
     ] = None,
     use: Annotated[
-        str | None, typer.Option(help="The features: an array's name; for h5ad obsm:X_pca, ...")
+        str | None, _reading(help="The features: an array's name; for h5ad obsm:X_pca, ...")
     ] = None,
     graph: Annotated[
         str | None,
-        typer.Option(help="Your own graph: G.npz, obsp:NAME (.h5ad), distances:G.npz."),
+        _reading(help="Your own graph: G.npz, obsp:NAME (.h5ad), distances:G.npz."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder (by default FILE-labels), or a table such as done.parquet."),
+        _writing(help="Folder (by default FILE-labels), or a table such as done.parquet."),
     ] = None,
-    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
+    task: Annotated[str, _reading(help="auto, classification or regression.")] = "auto",
     classes: Annotated[
-        int | None, typer.Option(help="Use no labels: put the rows into this many groups.")
+        int | None, _reading(help="Use no labels: put the rows into this many groups.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Candidates, with commas; see docs/how-labels-are-made.md.")
+        str | None, _answering(help="Candidates, with commas; see docs/how-labels-are-made.md.")
     ] = None,
     priors: Annotated[
-        str | None, typer.Option(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
+        str | None, _answering(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Answer without comparing: no error is stated.")
+        bool, _answering("--quick", help="Answer without comparing: no error is stated.")
     ] = False,
     image_shape: Annotated[
-        tuple[int, int] | None, typer.Option(help="HEIGHT WIDTH, if the features are pixels.")
+        tuple[int, int] | None, _reading(help="HEIGHT WIDTH, if the features are pixels.")
     ] = None,
     images: Annotated[
-        bool, typer.Option("--images/--no-images", help="Recognize square images.")
+        bool, _reading("--images/--no-images", help="Recognize square images.")
     ] = True,
-    ids: Annotated[str | None, typer.Option(help="The column that names the rows.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    ids: Annotated[str | None, _reading(help="The column that names the rows.")] = None,
+    drop: Annotated[list[str] | None, _reading(help="A column to leave out.")] = None,
     features: Annotated[
-        list[str] | None, typer.Option(help="A column to use; others are left out then.")
+        list[str] | None, _reading(help="A column to use; others are left out then.")
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(help="A column to use even if it looks like an id.")
+        list[str] | None, _reading(help="A column to use even if it looks like an id.")
     ] = None,
     types: Annotated[
         list[str] | None,
-        typer.Option(help="COLUMN=TYPE: number, category, date, text, code, vector, id or drop."),
+        _reading(help="COLUMN=TYPE: number, category, date, text, code, vector, id or drop."),
     ] = None,
     expand: Annotated[
-        list[str] | None, typer.Option(help="A column of free text; as --types COLUMN=text.")
+        list[str] | None, _reading(help="A column of free text; as --types COLUMN=text.")
     ] = None,
     unlabeled: Annotated[
         list[str] | None,
-        typer.Option(help="What means 'no label' besides blank cells; '' for nothing else."),
+        _reading(help="What means 'no label' besides blank cells; '' for nothing else."),
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="Decimal sign of numbers: . or , (found by default).")
+        str | None, _reading(help="Decimal sign of numbers: . or , (found by default).")
     ] = None,
     delimiter: Annotated[
-        str | None, typer.Option(help="What separates columns of text (found by default).")
+        str | None, _reading(help="What separates columns of text (found by default).")
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="How letters of text are stored (found by default).")
+        str | None, _reading(help="How letters of text are stored (found by default).")
     ] = None,
-    scale: Annotated[str, typer.Option(help="auto, none or standard.")] = "auto",
+    scale: Annotated[str, _reading(help="auto, none or standard.")] = "auto",
     abstain: Annotated[
-        float | None, typer.Option(help="Leave labels empty that are less sure than this.")
+        float | None, _answering(help="Leave labels empty that are less sure than this.")
     ] = None,
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option("--spreadsheet-safe", help="Guard texts that look like formulas."),
+        _writing("--spreadsheet-safe", help="Guard texts that look like formulas."),
     ] = False,
     keep_spellings: Annotated[
-        bool, typer.Option("--keep-spellings", help="Names that differ in case are two classes.")
+        bool, _reading("--keep-spellings", help="Names that differ in case are two classes.")
     ] = False,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Label on a page of this computer, row by row.")
+        bool, _asking("--serve", help="Label on a page of this computer, row by row.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Of the page; 0: any that is free.", min=0)] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    port: Annotated[int, _asking(help="Of the page; 0: any that is free.", min=0)] = 0,
+    browser: Annotated[bool, _asking(help="Open the page in a browser.")] = True,
     promise: Annotated[
-        str | None, typer.Option(help="Prove that at most this share is wrong, such as 2%.")
+        str | None, _asking(help="Prove that at most this share is wrong, such as 2%.")
     ] = None,
-    at: Annotated[str, typer.Option(help="Confidence of the promise and the intervals.")] = "95%",
+    at: Annotated[str, _asking(help="Confidence of the promise and the intervals.")] = "95%",
     answers: Annotated[
-        Path | None, typer.Option(help="Answers to the rows of audit.csv, for the promise.")
+        Path | None, _asking(help="Answers to the rows of audit.csv, for the promise.")
     ] = None,
     merge: Annotated[
-        list[Path] | None, typer.Option(help="Journal of another person, whose answers to use.")
+        list[Path] | None, _asking(help="Journal of another person, whose answers to use.")
     ] = None,
     cores: Cores = ALL_CORES,
     profile: Profile = None,
-    seed: Annotated[int, typer.Option(help="Everything random derives from it.", min=0)] = 0,
+    seed: Annotated[int, _answering(help="Everything random derives from it.", min=0)] = 0,
 ):
     """Fill in a mostly empty column: labels for all rows, a report, a model file."""
     # What was not given keeps the default of the function.
@@ -310,8 +318,10 @@ def _types(given) -> dict[str, str]:
 
 @app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="model.h5, written by 'fewfold label'.")],
-    file: Annotated[Path, typer.Argument(help="A file with the same columns.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="model.h5, written by 'fewfold label'.")
+    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with the same columns.")],
     out: Annotated[
         Path, typer.Option(help="Table to write: .csv, .parquet, .xlsx, .h5ad, ...")
     ] = Path("predictions.csv"),

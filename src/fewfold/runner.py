@@ -104,6 +104,8 @@ class _Watcher:
         if not self.done:
             return ""
         seconds = (time.monotonic() - self.start) * (self.total - self.done) / self.done
+        if seconds > 90:
+            return f"  (about {seconds / 60:.0f} min left)"
         return f"  (about {seconds:.0f} s left)" if seconds > 10 else ""
 
     def reason(self):

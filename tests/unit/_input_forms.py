@@ -304,6 +304,12 @@ FORMS = [
         kinds={"width": "number"},
         says=("'width', 'height' are written as text and read so: decimal comma",),
     ),
+    Form(
+        "a few decimal commas among whole numbers",
+        with_column("wheel", ["28"] * 38 + ["27,5", "12"]),
+        kinds={"wheel": "number"},
+        says=("'wheel' are written as text and read so: decimal comma",),
+    ),
     Form("text file with tabs", text("my.txt", sep="\t")),
     Form("text file with bars", text("my.txt", sep="|")),
     Form("CSV, UTF-8 with a byte order mark", text("my.csv", encoding="utf-8-sig")),

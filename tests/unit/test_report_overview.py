@@ -39,9 +39,9 @@ def test_ranks_ratios_and_ties_of_each_column():
 
 def test_the_conclusion_names_who_is_never_significantly_worse():
     text = conclusion(gather(two_sets()))
-    assert text.startswith("b is best, or not significantly worse than the best, in 4 of 4")
+    assert text.startswith("Best with the most labels: a on one (1.09 % with 100 labels) and b on")
+    assert "b is best, or not significantly worse than the best, in 4 of 4" in text
     assert "no other method reaches that" in text
-    assert "a on one (1.09 % with 100 labels) and b on two" in text
     assert conclusion(gather(ReportContent())) == ""
 
 
@@ -50,6 +50,13 @@ def test_a_method_that_was_not_run_everywhere_is_named_too():
     for test in where(given.comparisons, method_b="c"):
         test["p_adjusted"] = 0.9
     assert "So in all comparisons in which they were run: c (2)." in conclusion(gather(given))
+
+
+def test_many_methods_of_equal_standing_are_counted_and_the_first_in_rank_is_named():
+    metrics, summary = tables("one", "error", {m: 0.1 + k / 1e4 for k, m in enumerate("abcdef")})
+    equal = [("one", n, "a", m, "error", -0.1, 0.9, 0.9) for n in (10, 100) for m in "bcdef"]
+    text = conclusion(gather(ReportContent(metrics, summary, rows_of("comparisons", *equal))))
+    assert "6 methods are each best" in text and text.endswith("The lowest mean rank has a.")
 
 
 def test_an_oracle_has_no_rank_and_is_last():

@@ -10,6 +10,7 @@ from fewfold.report import _svg, curves, findings
 from fewfold.report.content import ReportContent, where
 
 MOST_COLUMNS = 24  # beyond, a dataset has one column: its largest number of labels
+MOST_NAMED = 4  # methods of equal standing; beyond, the conclusion says how many
 WORST = 4.0  # times the best value of a column, where the color ends
 LEAST_SHARE = 0.001  # errors below 0.1 % count as 0.1 %, so that an error of zero has a ratio
 ROW, HEAD, GAP = 26, 46, 18
@@ -134,26 +135,27 @@ def _columns(overview: Overview) -> str:
     wins = {m: overview.wins(m) for m in ranked or overview.methods}
     most = max(count for count, _ in wins.values())
     top = [m for m, (count, _) in wins.items() if count == most]
+    last = list({leader.dataset: leader for leader in overview.columns}.values())
+    parts = [
+        f"{leader.method} on {leader.dataset} ({findings.number(leader.mean, leader.metric)} "
+        f"with {findings.counted(leader.n_labeled, 'label')})"
+        for leader in last
+    ]
+    text = f"Best with the most labels: {findings.joined(parts)}. " if len(last) <= 4 else ""
     verb = "is" if len(top) == 1 else "are each"
-    text = (
-        f"{findings.joined(top)} {verb} best, or not significantly worse than the best, in {most} "
+    who = findings.joined(top) if len(top) <= MOST_NAMED else f"{len(top)} methods"
+    text += (
+        f"{who} {verb} best, or not significantly worse than the best, in {most} "
         f"of {len(overview.columns)} comparisons"
     )
     text += "; no other method reaches that." if len(top) < len(wins) else "."
+    if len(top) > MOST_NAMED:
+        text += f" The lowest mean rank has {next(iter(wins))}."
     # A method that was not run everywhere cannot have the most.
     always = [m for m, (count, runs) in wins.items() if count == runs and m not in top]
     if always:
         names = findings.joined([f"{m} ({wins[m][1]})" for m in always])
         text += f" So in all comparisons in which they were run: {names}."
-    last = list({leader.dataset: leader for leader in overview.columns}.values())
-    if len(last) <= 4:
-        parts = [
-            f"{leader.method} on {leader.dataset} "
-            f"({findings.number(leader.mean, leader.metric)} with "
-            f"{findings.counted(leader.n_labeled, 'label')})"
-            for leader in last
-        ]
-        text += f" Best with the most labels: {findings.joined(parts)}."
     return text
 
 

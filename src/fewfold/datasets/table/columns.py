@@ -108,10 +108,16 @@ def describe_column(name: str, series, place: Place, wish: Wish | None = None) -
 
 def _written_number(name, text, given, place, wish, constant):
     """Describe a column of numbers that are written as text; None if it holds something else."""
-    plain = pd.to_numeric(pd.Series(given), errors="coerce").notna().mean() >= MOSTLY
-    if plain and wish.decimal != ",":
-        return number_column(name, strict_numbers(name, text, place), place, constant)
-    style = find_style(given.tolist(), wish.decimal)
+    plain = pd.to_numeric(pd.Series(given), errors="coerce").notna()
+    style = None
+    if not plain.all() or wish.decimal == ",":
+        style = find_style(given.tolist(), wish.decimal)
+    if plain.mean() >= MOSTLY and wish.decimal != ",":
+        # Some cells are not plain numbers: a style must read all, as 27,5 among whole numbers.
+        if style is not None and np.isnan(read_written(given, style)).any():
+            style = None
+        if style is None:
+            return number_column(name, strict_numbers(name, text, place), place, constant)
     if style is None:
         return None
     found = number_column(name, strict_numbers(name, text, place, style), place, constant)
