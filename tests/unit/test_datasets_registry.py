@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from versions import versions_csv
 
 from fewfold.datasets import Dataset, available, describe, fetch, load
 from fewfold.datasets.newsgroups import body, count_words, keep_words, stop_list
 from fewfold.datasets.readers import parse_idx
-from fewfold.datasets.registry import registry, versions_csv
+from fewfold.datasets.registry import registry
 from fewfold.datasets.subset import resize_images
 from fewfold.exceptions import DownloadError, InputError
 

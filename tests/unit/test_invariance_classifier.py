@@ -275,7 +275,7 @@ def test_a_stored_model_predicts_as_the_fitted_one(estimator, n_classes):
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
     np.testing.assert_array_equal(loaded.decision_function(new), model.decision_function(new))
     wrong = next(name for name in arrays if name.startswith("intercepts"))
-    with pytest.raises(InputError, match=f"'{wrong}' has a size of"):
+    with pytest.raises(InputError, match=f"'{wrong}' has shape"):
         estimator.from_arrays(arrays | {wrong: np.zeros(7)}, notes)
     with pytest.raises(InputError, match="4 classes and"):
         estimator.from_arrays(arrays | {"classes_": np.array(["a", "b", "c", "d"])}, notes)

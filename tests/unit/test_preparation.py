@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fewfold.datasets.table.columns import is_number
+from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import read_file
 from fewfold.exceptions import InputError
@@ -13,7 +15,6 @@ from fewfold.labeling.preparation import (
     check_plan,
     plan_columns,
     prepare_columns,
-    simple_columns,
 )
 
 
@@ -30,6 +31,18 @@ def frame():
             "constant": 1,
         }
     )
+
+
+def simple_columns(frame: pd.DataFrame) -> list[dict]:
+    """Describe the columns of a table that no reader has planned: numbers, else categories."""
+    columns = []
+    for name in frame:
+        if is_number(frame[name]):
+            columns.append({"name": name, "kind": "number"})
+        else:
+            words = sorted({word for word in column_text(frame[name]).tolist() if word})
+            columns.append({"name": name, "kind": "category", "categories": words})
+    return columns
 
 
 def planned(frame):

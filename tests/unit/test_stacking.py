@@ -118,7 +118,8 @@ def test_shares_of_the_labels_sum_to_the_score(method, islands):
     values, _ = responses.scores(np.ones(len(rows), bool), codes, 2)
     row = 5  # in a component with both classes
     for answer in (0, 1):
-        shares = responses.label_shares(row, codes, 2, answer)
+        sources = responses.sources(np.ones(len(rows), bool), codes, 2)
+        shares = responses.G[row] * sources[:, answer]
         assert shares.sum() == pytest.approx(values[row, answer], abs=1e-9)
 
 

@@ -116,23 +116,6 @@ def registry() -> dict[str, Entry]:
     return parse_registry(Path(__file__).with_name("registry.yaml").read_text(encoding="utf-8"))
 
 
-def versions_csv() -> str:
-    """Write source, license and checksums of every file as CSV, the text of data/versions.csv."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["dataset", "file", "source", "license", "bytes", "sha256", "content", "content_sha256"]
-    )
-    for entry in registry().values():
-        for f in entry.files:
-            place = [entry.name, f.path, f.sources[0].url, entry.license]
-            writer.writerow([*place, f.size, f.sha256, f.kind, f.content_sha256])
-    return out.getvalue()
-
-
 def nearest(name: str, known, cutoff: float = 0.5) -> str | None:
     """Return the known name most like the given one, or None."""
     folded = {str(k).casefold(): str(k) for k in known}

@@ -23,6 +23,15 @@ _SPARE = 2
 _DOUBTFUL, _CANDIDATES = 1024, 1000
 
 
+def closest_first(found, distances, k: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first ``k`` of each row by distance, then by row number.
+
+    Equal distances are ordered, so that the result does not depend on threads.
+    """
+    order = np.lexsort((found, distances), axis=1)[:, :k]
+    return np.take_along_axis(found, order, 1), np.take_along_axis(distances, order, 1)
+
+
 def search_all_pairs(
     base: np.ndarray, k: int, progress=None, rows: slice | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -88,8 +97,7 @@ def search_all_pairs(
         worst = squared[first:last, -1].copy()
         shared(lambda a, b: squared_gaps(base, base[a:b], found[a:b], squared[a:b]), first, last)
     found, squared = found[first:last], squared[first:last]
-    order = np.lexsort((found, squared), axis=1)[:, :k]
-    found, squared = (np.take_along_axis(values, order, 1) for values in (found, squared))
+    found, squared = closest_first(found, squared, k)
     if kept < n - 1:
         # As much as rounding may have added to a product, or taken from it.
         slack = (8 + base.shape[1]) * 2.0**-23 * (norms[first:last] + norms.max())

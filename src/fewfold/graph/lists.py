@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from fewfold.graph.all_pairs import closest_first
+
 # Rows per list: smaller ones need more centers, larger ones more products.
 _LIST_ROWS = 128
 # Wider rows are searched in this many principal directions, and what is found compared in full.
@@ -298,8 +300,7 @@ def _closest(index, V, own, k, n_probes, spare, full):
         squared_gaps(index.points, V, kept, gaps)
     else:
         squared_gaps(*full(kept, numbers), gaps)
-    closest = np.lexsort((numbers, gaps), axis=1)[:, :k]
-    return np.take_along_axis(numbers, closest, 1), np.take_along_axis(gaps, closest, 1)
+    return closest_first(numbers, gaps, k)
 
 
 def _by_home(index, query):

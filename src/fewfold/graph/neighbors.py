@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.graph.all_pairs import closest_first
 from fewfold.graph.settings import is_approximate
 
 METRICS = ("euclidean", "cosine", "precomputed")
@@ -138,12 +139,7 @@ def nearest_neighbors(
     _check_choice("metric", metric, METRICS)
     _check_choice("method", method, METHODS)
     n = X.shape[0]
-    available = n - 1 if query is None else n
-    if not 1 <= n_neighbors <= available:
-        raise InputError(
-            f"n_neighbors={n_neighbors} with {n} samples: allowed are 1 to {available}. "
-            "Lower n_neighbors or give more samples."
-        )
+    check_count(n_neighbors, n, n - 1 if query is None else n)
     if metric == "precomputed":
         return _from_distances(X, n_neighbors, query, rows)
     if sparse.issparse(X):
@@ -284,7 +280,7 @@ def _search(index, wanted, k, own, progress):
         d2, found = index.search(wanted[block], k + extra)
         if own is not None:
             d2, found = _drop_self(d2, found, own[block])
-        indices[block], squared[block] = _order(d2, found)
+        indices[block], squared[block] = closest_first(found, d2)
         if progress is not None:
             progress(block.stop - block.start)
     return indices, squared
@@ -299,10 +295,13 @@ def _drop_self(d2, found, own):
     return d2[keep].reshape(shape), found[keep].reshape(shape)
 
 
-def _order(d2, found):
-    """Sort each row by distance, then by row number: the result does not depend on threads."""
-    order = np.lexsort((found, d2), axis=1)
-    return np.take_along_axis(found, order, 1), np.take_along_axis(d2, order, 1)
+def check_count(k: int, n: int, available: int) -> None:
+    """Refuse more neighbors than there are rows to be neighbors."""
+    if not 1 <= k <= available:
+        raise InputError(
+            f"n_neighbors={k} with {n} samples: allowed are 1 to {available}. "
+            "Lower n_neighbors or give more samples."
+        )
 
 
 def _measure_recall(base, wanted, own, found, squared):
@@ -366,12 +365,8 @@ def _from_distances(D, k, query, rows):
     else:
         D = np.asarray(query, dtype=np.float64)
     part = np.argpartition(D, k - 1, axis=1)[:, :k]
-    found, d = part, np.take_along_axis(D, part, 1)
-    order = np.lexsort((found, d), axis=1)
-    return Neighbors(
-        np.take_along_axis(found, order, 1),
-        np.take_along_axis(d, order, 1).astype(np.float32),
-    )
+    found, distances = closest_first(part, np.take_along_axis(D, part, 1))
+    return Neighbors(found, distances.astype(np.float32))
 
 
 def _sparse_search(X, k, query, rows, metric, progress):
@@ -405,7 +400,7 @@ def _sparse_search(X, k, query, rows, metric, progress):
         if own is not None:
             d2[np.arange(block.stop - block.start), own[block]] = np.inf
         part = np.argpartition(d2, k - 1, axis=1)[:, :k]
-        indices[block], squared[block] = _order(np.take_along_axis(d2, part, 1), part)
+        indices[block], squared[block] = closest_first(part, np.take_along_axis(d2, part, 1))
         if progress is not None:
             progress(block.stop - block.start)
     return Neighbors(indices, to_distance(squared, metric))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewfold.exceptions import InputError
 from fewfold.graph.all_pairs import search_all_pairs
 from fewfold.graph.lists import ListIndex, own_chunks, search_own
 from fewfold.graph.neighbors import (
     KeptIndex,
     Neighbors,
+    check_count,
     rows_for,
     settle,
     to_distance,
@@ -73,11 +73,7 @@ def build_search_index(X, settings: GraphSettings) -> SearchIndex:
     base, _, is_empty = rows_for(X, X, settings.metric)
     empty = None if is_empty is None else np.flatnonzero(is_empty)
     n, k = len(base), settings.n_neighbors
-    if not 1 <= k < n:
-        raise InputError(
-            f"n_neighbors={k} with {n} samples: allowed are 1 to {n - 1}. "
-            "Lower n_neighbors or give more samples."
-        )
+    check_count(k, n, n - 1)
     kept = KeptIndex()
     settle(
         kept, base, base, np.arange(n), k, None, settings.min_recall, 0, settings.method == "auto"

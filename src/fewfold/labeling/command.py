@@ -26,30 +26,13 @@ def label(
     path,
     target=None,
     *,
-    labels=None,
-    annotators=(),
     also=(),
-    x=None,
     graph=None,
     out=None,
-    task="auto",
     classes=None,
     methods=None,
     priors=None,
     quick=False,
-    image_shape=None,
-    images=True,
-    ids=None,
-    drop=(),
-    features=None,
-    expand=(),
-    keep=(),
-    types=None,
-    unlabeled=None,
-    decimal=None,
-    delimiter=None,
-    encoding=None,
-    scale="auto",
     abstain=None,
     spreadsheet_safe=False,
     keep_spellings=False,
@@ -57,6 +40,7 @@ def label(
     profile=None,
     seed=0,
     echo=lambda text: None,
+    **reading,
 ) -> Labeled:
     """Label every row of a file from the rows that have a label.
 
@@ -66,14 +50,8 @@ def label(
         A file (docs/label.md lists them), "-" for standard input, or a pandas or polars frame.
     target : str, optional
         The label column (for arrays, by default ``y``); not needed with ``classes``.
-    labels : path-like, optional
-        A second file with one label per row, instead of ``target``.
-    annotators : sequence of str
-        Columns with several people's labels, instead of ``target``.
     also : sequence of str
         Further files to write, see `fewfold.labeling.exports.EXPORTS`.
-    x : str, optional
-        The features: the name of an array; of h5ad files ``obsm:NAME`` or ``layers:NAME``.
     graph : str, optional
         Your own graph over the rows: an NPZ file of sparse weights, ``obsp:NAME`` of an h5ad
         file, or ``distances:`` before either. Used instead of the graph of the features.
@@ -82,7 +60,6 @@ def label(
         (a temporary folder for a data frame). Called again, only what changed is computed. Or a
         file for the completed table, of the kind its name says (``done.parquet``, ``done.xlsx``);
         the folder is then ``done-labels``.
-    task : {"auto", "classification", "regression"}
     classes : int, optional
         Use no labels and put the rows into this many groups.
     methods : sequence of str, optional
@@ -93,12 +70,6 @@ def label(
         doubt of it.
     quick : bool
         Answer by a few candidates without holding labels out: no error is stated.
-    image_shape : (height, width), optional
-        If the features are pixels, row by row. Square images are recognized without it.
-    images : bool
-        Whether to look for images.
-    ids, drop, features, expand, keep, types, unlabeled, decimal, delimiter, encoding, scale
-        See `fewfold.datasets.table.options.FileOptions`.
     abstain : float, optional
         Leave labels empty that are less sure than this.
     spreadsheet_safe : bool
@@ -110,6 +81,10 @@ def label(
     seed : int
     echo : callable
         Called with progress messages.
+    **reading
+        How the file is read: the attributes of `fewfold.datasets.table.options.FileOptions`, such
+        as ``labels``, ``task``, ``ids``, ``drop``, ``types`` or ``image_shape``. Here numbers are
+        scaled and images are looked for by default.
 
     Returns
     -------
@@ -129,18 +104,17 @@ def label(
         check_output_file(wanted, inputs=[path])
     check_run_directory(folder)
     intake = read_input(
-        path, target, labels=labels, annotators=annotators, x=x, task=task, ids=ids, drop=drop,
-        features=features, expand=expand, keep=keep, types=types or {}, unlabeled=unlabeled,
-        decimal=decimal, delimiter=delimiter, encoding=encoding, scale=scale,
-        image_shape=image_shape, images=images, n_clusters=classes, keep_spellings=keep_spellings,
-        graph=graph,
-    )  # fmt: skip
+        path, target, n_clusters=classes, keep_spellings=keep_spellings, graph=graph, **reading
+    )
     if isinstance(priors, str):
         priors = parse_priors(priors)
     if intake.task == "classification" and priors is not None:
         class_shares(priors, intake.y[intake.labeled], intake.classes)  # names of all classes
     extras = extra_files(
-        Completed(path, target, delimiter, encoding, wanted), also, intake.task, spreadsheet_safe
+        Completed(path, target, reading.get("delimiter"), reading.get("encoding"), wanted),
+        also,
+        intake.task,
+        spreadsheet_safe,
     )
     echo(f"{path.name}:")
     for sentence in intake.sentences:

@@ -99,7 +99,8 @@ def read_input(
         The user's own graph (`fewfold.datasets.table.own_graphs`).
     **options
         Attributes of `fewfold.datasets.table.options.FileOptions`. Here numbers are scaled and
-        images are looked for by default, and columns that never change are left out.
+        images are looked for by default, and columns that never change are left out. None stands
+        for the default.
 
     Returns
     -------
@@ -114,7 +115,8 @@ def read_input(
     elsewhere = options.get("labels") is not None or options.get("annotators") or is_folder
     if with_labels and target is None and not elsewhere:
         _ask_for_target(file)
-    chosen = {"scale": "auto", "images": True, "keep_constant": False, **options}
+    chosen = {"scale": "auto", "images": True, "keep_constant": False}
+    chosen |= {name: value for name, value in options.items() if value is not None}
     request = Request(
         FileOptions(target=target, **chosen),
         with_labels=with_labels,

@@ -73,11 +73,6 @@ class Responses:
                 Y[inside] -= Y[inside].mean(axis=0)
         return Y
 
-    def label_shares(self, row: int, codes, n_classes: int, answer: int) -> np.ndarray:
-        """Return each label's contribution to a row's score for a class; they sum to the score."""
-        everything = np.ones(len(self.rows), bool)
-        return self.G[row] * self.sources(everything, codes, n_classes)[:, answer]
-
 
 def solve_responses(W, rows, method: str = "poisson", *, alpha: float = 0.99) -> Responses:
     """Solve a diffusion for a unit source at each of some rows; see `Solver`."""

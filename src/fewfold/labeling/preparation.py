@@ -21,9 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from fewfold.datasets.table.columns import is_number, planned_numbers
+from fewfold.datasets.table.columns import planned_numbers
 from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
-from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
 from fewfold.exceptions import InputError
 from fewfold.methods.parameters import (
@@ -76,24 +75,6 @@ def share_a_unit(X) -> bool:
         ratio = values / np.median(values)
         near &= (ratio < _UNIT_RATIO) & (ratio > 1 / _UNIT_RATIO)
     return bool(near.mean() >= 0.9)
-
-
-def simple_columns(frame: pd.DataFrame) -> list[dict]:
-    """Describe the columns of a table that no reader has planned: numbers, else categories.
-
-    Examples
-    --------
-    >>> simple_columns(pd.DataFrame({"a": [1.5], "b": ["x"]}))
-    [{'name': 'a', 'kind': 'number'}, {'name': 'b', 'kind': 'category', 'categories': ['x']}]
-    """
-    columns = []
-    for name in frame:
-        if is_number(frame[name]):
-            columns.append({"name": name, "kind": "number"})
-        else:
-            words = sorted({word for word in column_text(frame[name]).tolist() if word})
-            columns.append({"name": name, "kind": "category", "categories": words})
-    return columns
 
 
 def plan_columns(frame: pd.DataFrame, columns: list) -> dict:

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.methods.parameters import Type
+from fewfold.system.file_schema import Array
 
 _KINDS = {"float": "f", "int": "iu", "bool": "b", "text": "UO", "label": "iufUOb"}
 
@@ -46,6 +47,19 @@ class Field:
     below: str | None = None
     may_be_sparse: bool = False
     optional: bool = False
+
+    @property
+    def array(self) -> Array:
+        """The check of the array; what an index points into starts at 0."""
+        low = self.low if self.low is not None or not self.below else 0
+        return Array(
+            self.shape,
+            _KINDS[self.kind],
+            low=-np.inf if low is None else low,
+            high=np.inf if self.high is None else self.high,
+            below=self.below,
+            sparse=self.may_be_sparse,
+        )
 
 
 @dataclass(frozen=True)
@@ -154,60 +168,33 @@ def check_state(
     >>> state = (Field("proba_", "float", ("n", "k"), low=0, high=1),)
     >>> check_state("model", state, {"proba_": np.array([[0.5, 2.0]])}, {})
     Traceback (most recent call last):
-    fewfold.exceptions.InputError: model: 'proba_' holds values up to 2. Allowed: 0 to 1.
+    fewfold.exceptions.InputError: model: 'proba_' holds numbers that are not finite or not from 0 \
+to 1. Write the model again.
     """
     sizes = {} if sizes is None else sizes
-    values = {}
+    values, arrays_found = {}, []
     for field in declared:
         source = arrays if isinstance(field, Field) else notes
-        value = source.get(field.name)
+        values[field.name] = value = source.get(field.name)
         if value is None:
             if not field.optional:
                 raise InputError(f"{owner}: {field.name!r} is missing. Write the model again.")
         elif isinstance(field, Field):
-            _check_array(owner, field, value, sizes)
+            value = value if sparse.issparse(value) else np.asarray(value)
+            fault = field.array.header(value.shape, value.dtype.kind, sparse.issparse(value), sizes)
+            _refuse(owner, field, fault)
+            arrays_found.append((field, value))
         elif not field.type.accepts(value):
             raise InputError(
                 f"{owner}: {field.name!r} is {str(value)[:60]!r}. Allowed: {field.type.words()}."
             )
-        values[field.name] = value
-    for field in declared:
-        if isinstance(field, Field) and field.below and values[field.name] is not None:
-            limit, found = sizes.get(field.below, 0), np.asarray(values[field.name])
-            if found.size and (found.min() < 0 or found.max() >= limit):
-                raise InputError(
-                    f"{owner}: {field.name!r} points outside of its {limit} entries "
-                    f"({found.min()} to {found.max()})."
-                )
+    for field, value in arrays_found:  # when all sizes are known
+        if field.below:
+            sizes.setdefault(field.below, 0)
+        _refuse(owner, field, field.array.values(value, sizes))
     return values
 
 
-def _check_array(owner, field, value, sizes):
-    place = f"{owner}: {field.name!r}"
-    if sparse.issparse(value):
-        if not field.may_be_sparse:
-            raise InputError(f"{place} is sparse. Allowed: a dense array.")
-        data = value.data
-    else:
-        value = data = np.asarray(value)
-    if data.dtype.kind not in _KINDS[field.kind]:
-        raise InputError(f"{place} holds {data.dtype} values. Allowed: {field.kind}.")
-    if value.ndim != len(field.shape):
-        raise InputError(f"{place} has {value.ndim} dimensions. Allowed: {len(field.shape)}.")
-    for size, wanted in zip(value.shape, field.shape):
-        expected = wanted if isinstance(wanted, int) else sizes.setdefault(wanted, size)
-        if size != expected:
-            raise InputError(f"{place} has a size of {size} where {expected} are needed.")
-    if data.dtype.kind == "f" and not np.isfinite(data).all():
-        raise InputError(f"{place} holds values that are not finite.")
-    _check_range(place, field, data)
-
-
-def _check_range(place, field, data):
-    if not data.size or field.low is None and field.high is None:
-        return
-    allowed = f"{field.low:g} or more" if field.high is None else f"{field.low:g} to {field.high:g}"
-    if field.low is not None and data.min() < field.low:
-        raise InputError(f"{place} holds values down to {data.min():g}. Allowed: {allowed}.")
-    if field.high is not None and data.max() > field.high:
-        raise InputError(f"{place} holds values up to {data.max():g}. Allowed: {allowed}.")
+def _refuse(owner, field, fault):
+    if fault is not None:
+        raise InputError(f"{owner}: {field.name!r} {fault}. Write the model again.")

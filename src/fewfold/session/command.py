@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from fewfold.datasets.table.options import FileOptions
 from fewfold.exceptions import InputError
 
 
@@ -20,13 +23,6 @@ def parse_share(text: str, option: str) -> float:
     if not 0 < value < 1:
         raise InputError(f"{option} {text}: expected a share such as 2% or 0.02.")
     return value
-
-
-READER = (
-    "labels", "annotators", "x", "task", "ids", "drop", "features", "expand", "keep", "types",
-    "unlabeled", "decimal", "delimiter", "encoding", "scale", "image_shape", "images",
-    "keep_spellings",
-)  # fmt: skip
 
 
 def label_file(path, target=None, *, serve=False, port=0, browser=True, promise=None, at="95%",
@@ -51,7 +47,8 @@ def label_file(path, target=None, *, serve=False, port=0, browser=True, promise=
     if merge and not serve:
         raise InputError("--merge takes answers over into a session: give --serve too.")
     if serve:
-        chosen = {key: options[key] for key in READER if key in options}
+        known = {"keep_spellings", *(field.name for field in fields(FileOptions))}
+        chosen = {key: value for key, value in options.items() if key in known}
         return serve_file(path, target, port=port, out=out, promise=share, level=level, seed=seed,
                           echo=echo, open_browser=browser, merge=merge, **chosen)  # fmt: skip
     from fewfold.labeling import label

@@ -36,14 +36,19 @@ def squared_distances(A, B) -> np.ndarray:
     return np.maximum(out, 0, out=out)
 
 
-def median_gamma(X, *, random_state: int = 0, sample: int = 1000) -> float:
+def median_gamma(X) -> float:
     """Return ``1 / median squared distance`` of a sample of rows: RBF's default width."""
+    return 1.0 / typical_squared(X, sample=1000)
+
+
+def typical_squared(X, random_state: int = 0, sample: int = 500) -> float:
+    """Return the median squared distance between different rows of a sample."""
     rng = np.random.default_rng(random_state)
     rows = rng.choice(X.shape[0], min(sample, X.shape[0]), replace=False)
     d2 = squared_distances(X[rows], X[rows])
     positive = d2[np.triu_indices(len(rows), 1)]
     positive = positive[positive > 0]
-    return 1.0 / float(np.median(positive)) if len(positive) else 1.0
+    return float(np.median(positive)) if len(positive) else 1.0
 
 
 def kernel_block(kind: str, A, B, *, gamma: float | None = None) -> np.ndarray:

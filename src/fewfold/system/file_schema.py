@@ -163,7 +163,7 @@ class Array:
         if isinstance(value, list):
             return None
         numbers = value.data if hasattr(value, "tocsr") else value
-        if not numbers.size or numbers.dtype.kind == "b":
+        if not numbers.size or numbers.dtype.kind in "bUO":
             return None
         low, high = numbers.min(), numbers.max()
         if numbers.dtype.kind == "f":

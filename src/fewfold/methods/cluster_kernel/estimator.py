@@ -12,22 +12,7 @@ from fewfold.methods.cluster_kernel.ensemble import agreement, make_ensemble, me
 from fewfold.methods.cluster_kernel.logistic import fit_kernel_logistic
 from fewfold.methods.parameters import number
 from fewfold.methods.state import Field, Setting
-
-_SAMPLE = 500
-
-
-def squared(A, B) -> np.ndarray:
-    """Return squared Euclidean distances, (n_a, n_b)."""
-    found = np.sum(A**2, axis=1)[:, None] + np.sum(B**2, axis=1) - 2 * (A @ B.T)
-    return np.maximum(found, 0, out=found)
-
-
-def median_squared(X, seed: int = 0) -> float:
-    """Return the median squared distance between rows, from a sample of them."""
-    rows = np.random.default_rng(seed).choice(len(X), min(_SAMPLE, len(X)), replace=False)
-    found = squared(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
-    positive = found[found > 0]
-    return float(np.median(positive)) if len(positive) else 1.0
+from fewfold.svm.kernels import kernel_block, typical_squared
 
 
 @dataclass(eq=False, repr=False)
@@ -94,7 +79,7 @@ class ClusterKernelClassifier(CandidateClassifier):
         return {
             "centers": centers,
             "members": memberships(X, centers),
-            "median": median_squared(X, seed),
+            "median": typical_squared(X, seed),
         }
 
     def _learn(self, X, shared, rows, codes):
@@ -112,5 +97,5 @@ class ClusterKernelClassifier(CandidateClassifier):
         return softmax(self._kernel(X, members) @ self.A_ + self.b_, axis=1)
 
     def _kernel(self, X, members):
-        K = np.exp(-self.gamma_ * squared(X, self.X_labeled_))
+        K = kernel_block("rbf", X, self.X_labeled_, gamma=self.gamma_)
         return K * agreement(members, self.members_) if members.shape[1] else K

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from fewfold.exceptions import InputError
@@ -10,6 +12,7 @@ from fewfold.methods.invariance.samples import (
     LearnsFromCopies,
     copies_of,
     default_transform,
+    with_transform,
 )
 from fewfold.methods.invariance.selection import PENALTIES, WIDTHS, middle
 from fewfold.methods.parameters import positive
@@ -17,7 +20,7 @@ from fewfold.methods.state import Field, Setting
 from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
 from fewfold.svm.folds import stratified_folds
 from fewfold.svm.kernel_svm import fit_kernel_svm
-from fewfold.svm.kernels import median_gamma, squared_distances
+from fewfold.svm.kernels import kernel_block, median_gamma
 from fewfold.transforms.symmetry import ring_symmetry
 
 _BLOCK_VALUES = 2**24
@@ -27,11 +30,10 @@ _WHOLE = 10_000
 
 def rbf(A, B, gamma) -> np.ndarray:
     """Return the RBF kernel in float64, as the solver wants it."""
-    squared = squared_distances(A, B)
-    squared *= -gamma
-    return np.exp(squared, out=squared).astype(np.float64)
+    return kernel_block("rbf", A, B, gamma=gamma).astype(np.float64)
 
 
+@with_transform
 class AllVirtualSVC(HoldsSVM, LearnsFromCopies):
     """RBF support vector machine (SVM) trained on all transformed copies of the labeled rows.
 
@@ -85,15 +87,13 @@ class AllVirtualSVC(HoldsSVM, LearnsFromCopies):
         Setting("gamma_", positive()),
     )
 
-    def __init__(
-        self, transform=None, image_shape=None, *, gamma=None, C=None, cv=5, random_state=0
-    ):
-        self.transform = transform
-        self.image_shape = image_shape
-        self.gamma = gamma
-        self.C = C
-        self.cv = cv
-        self.random_state = random_state
+    transform: object = None
+    image_shape: tuple | None = None
+    _: KW_ONLY
+    gamma: float | None = None
+    C: float | None = None
+    cv: int | None = 5
+    random_state: int = 0
 
     def fit(self, X, y, *, copies=None):
         """Fit to the copies of the labeled rows.

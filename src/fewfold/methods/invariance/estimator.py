@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy import sparse
 
@@ -23,6 +25,7 @@ from fewfold.methods.invariance.samples import (
     class_pairs,
     copies_of,
     default_transform,
+    with_transform,
 )
 from fewfold.methods.invariance.selection import (
     STRENGTHS,
@@ -47,6 +50,7 @@ KERNELS = ("rbf", "linear")
 _VOTE_SCALE = 2.0
 
 
+@with_transform
 class InvariantSVC(LearnsFromCopies):
     """Support vector machine (SVM) on a kernel deformed along transformed copies [invariance-2006].
 
@@ -136,42 +140,23 @@ class InvariantSVC(LearnsFromCopies):
         Setting("gamma", positive()),
     )
 
-    def __init__(
-        self,
-        transform=None,
-        image_shape=None,
-        *,
-        variant="default",
-        deformation=None,
-        data_deformation=None,
-        data_power=2,
-        kernel="rbf",
-        gamma=None,
-        C=None,
-        copies_graph="orbit",
-        n_neighbors=5,
-        data_graph=None,
-        cv=5,
-        solver="auto",
-        n_landmarks=3000,
-        random_state=0,
-    ):
-        self.transform = transform
-        self.image_shape = image_shape
-        self.variant = variant
-        self.deformation = deformation
-        self.data_deformation = data_deformation
-        self.data_power = data_power
-        self.kernel = kernel
-        self.gamma = gamma
-        self.C = C
-        self.copies_graph = copies_graph
-        self.n_neighbors = n_neighbors
-        self.data_graph = data_graph
-        self.cv = cv
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+    transform: object = None
+    image_shape: tuple | None = None
+    _: KW_ONLY
+    variant: str = "default"
+    deformation: object = None
+    data_deformation: object = None
+    data_power: int = 2
+    kernel: object = "rbf"
+    gamma: float | None = None
+    C: float | None = None
+    copies_graph: str = "orbit"
+    n_neighbors: int = 5
+    data_graph: object = None
+    cv: int | None = 5
+    solver: str = "auto"
+    n_landmarks: int = 3000
+    random_state: int = 0
 
     def fit(self, X, y, *, graph=None, copies=None, kernel=None) -> InvariantSVC:
         """Fit to the labeled rows' copies and, with a data graph, to the unlabeled rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -80,6 +81,13 @@ class LearnsFromCopies(SemiSupervisedClassifier):
         """Return checked rows, dense: transforms and kernels work on every value."""
         X = super()._rows(X, **checks)
         return X.toarray() if sparse.issparse(X) else X
+
+
+def with_transform(cls):
+    """Declare options as a dataclass's fields, ``transform`` among them (see `HiddenParameter`)."""
+    cls = dataclass(eq=False, repr=False)(cls)
+    del cls.transform  # the default, which stands before the base's descriptor
+    return cls
 
 
 def class_pairs(n_classes: int) -> np.ndarray:

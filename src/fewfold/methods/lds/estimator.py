@@ -10,12 +10,12 @@ from scipy.special import softmax
 
 from fewfold.exceptions import InputError
 from fewfold.methods.candidate import CandidateClassifier
-from fewfold.methods.cluster_kernel.estimator import median_squared, squared
 from fewfold.methods.lds.features import landmark_axes, landmarks
 from fewfold.methods.lds.geodesic import geodesic_distances
 from fewfold.methods.lds.tsvm import fit_tsvm
 from fewfold.methods.parameters import count, number, one_of
 from fewfold.methods.state import Field, Setting
+from fewfold.svm.kernels import kernel_block, typical_squared
 
 FEATURES = ("geodesic", "rbf", "linear")
 # A difference of 1 between the scores of two classes counts as odds of e^2.
@@ -106,8 +106,8 @@ class LowDensityClassifier(CandidateClassifier):
         seed = self.random_state or 0
         chosen = landmarks(len(X), self.max_landmarks, np.empty(0, np.int64), seed)
         if self.features == "rbf":
-            gamma = 1 / (self.width * median_squared(X, seed))
-            K = np.exp(-gamma * squared(X, X[chosen]))
+            gamma = 1 / (self.width * typical_squared(X, seed))
+            K = kernel_block("rbf", X, X[chosen], gamma=gamma)
             axes = landmark_axes(K[chosen], self.n_features)
             return {"Z": K @ axes, "base": X[chosen], "axes": axes, "gamma": float(gamma)}
         lengths = edge_lengths(X, self.n_neighbors)
@@ -162,7 +162,7 @@ class LowDensityClassifier(CandidateClassifier):
         if self.features_ == "linear":
             return (X - self.base_[0]) @ self.axes_
         if self.features_ == "rbf":
-            return np.exp(-self.gamma_ * squared(X, self.base_)) @ self.axes_
+            return kernel_block("rbf", X, self.base_, gamma=self.gamma_) @ self.axes_
         distances, found = nearest_rows(self.base_, X, self.n_neighbors_)
         weights = 1 / np.maximum(distances, _SMALLEST) ** 2
         weights /= weights.sum(axis=1, keepdims=True)

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import softmax
 
 from fewfold.methods.candidate import CandidateClassifier, CandidateRegressor
-from fewfold.methods.cluster_kernel.estimator import median_squared, squared
 from fewfold.methods.cluster_kernel.logistic import two_columns
 from fewfold.methods.parameters import list_of, number, one_of
 from fewfold.methods.state import Field, Setting
+from fewfold.svm.kernels import kernel_block, typical_squared
 
 _PENALTIES = np.logspace(-4, 2, 13)
 _FACTOR = np.log(3.0)
@@ -133,7 +133,7 @@ class RidgeRegressor(CandidateRegressor):
         if self.target == "log" and y.min() > 0:
             y = np.log(y)
             self.log_range_ = [float(y.min() - _FACTOR), float(y.max() + _FACTOR)]
-        self.gamma_ = float(1 / (self.width * median_squared(X)))
+        self.gamma_ = float(1 / (self.width * typical_squared(X)))
         self.center_ = X.mean(axis=0)
         self.base_ = X
         K = self._kernel_to(X)
@@ -147,7 +147,7 @@ class RidgeRegressor(CandidateRegressor):
     def _kernel_to(self, X):
         if self.kernel_ == "linear":
             return (X - self.center_) @ (self.base_ - self.center_).T
-        return np.exp(-self.gamma_ * squared(X, self.base_))
+        return kernel_block("rbf", X, self.base_, gamma=self.gamma_)
 
     def _values(self, X):
         if self.kernel_ == "linear":

@@ -114,38 +114,3 @@ def greedy_walk(X, neighbors, start, depth):
                     node = (node - 1) // 2
         row = _nearest_left(X, row, order, first, last, low, high, count, alive, stack)
     return kept[:n_kept].copy()
-
-
-@njit(cache=True)
-def mahalanobis_search(X, whiten, k):
-    """Find the ``k`` other rows nearest to each row after its own whitening."""
-    n, d = X.shape
-    found = np.empty((n, k), np.int64)
-    best = np.empty(k)
-    diff = np.empty(d)
-    for i in range(n):
-        best[:] = np.inf
-        for j in range(n):
-            if j == i:
-                continue
-            for c in range(d):
-                diff[c] = X[j, c] - X[i, c]
-            d2 = 0.0
-            # The last rows of the whitening hold the directions least explained by the
-            # others, so summing from the end leaves most pairs after one term.
-            for r in range(d - 1, -1, -1):
-                z = 0.0
-                for c in range(r + 1):
-                    z += whiten[i, r, c] * diff[c]
-                d2 += z * z
-                if d2 >= best[k - 1]:
-                    break
-            if d2 < best[k - 1]:
-                p = k - 1
-                while p > 0 and best[p - 1] > d2:
-                    best[p] = best[p - 1]
-                    found[i, p] = found[i, p - 1]
-                    p -= 1
-                best[p] = d2
-                found[i, p] = j
-    return found

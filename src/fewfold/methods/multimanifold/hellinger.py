@@ -11,7 +11,9 @@ from fewfold.exceptions import InputError
 _BATCH_FLOATS = 2**23
 
 
-def mahalanobis_neighbors(X: np.ndarray, covariances: np.ndarray, n_neighbors: int) -> np.ndarray:
+def mahalanobis_neighbors(
+    X: np.ndarray, covariances: np.ndarray, n_neighbors: int, rows: np.ndarray | None = None
+) -> np.ndarray:
     """Find the nearest other rows of each row in the metric of its own covariance.
 
     Parameters
@@ -21,16 +23,17 @@ def mahalanobis_neighbors(X: np.ndarray, covariances: np.ndarray, n_neighbors: i
         Positive definite.
     n_neighbors : int
         Cut to the number of other rows.
+    rows : int ndarray of shape (m,), optional
+        The rows whose neighbors are searched; by default all.
 
     Returns
     -------
-    indices : ndarray of shape (n_points, n_neighbors), int64
+    indices : ndarray of shape (m, n_neighbors), int64
         Nearest first.
 
     Notes
     -----
-    All pairs are compared, O(n_points**2), but a pair is left as soon as its distance exceeds
-    the worst one kept.
+    All pairs are compared, O(n_points**2).
 
     Examples
     --------
@@ -40,26 +43,18 @@ def mahalanobis_neighbors(X: np.ndarray, covariances: np.ndarray, n_neighbors: i
     >>> mahalanobis_neighbors(X, flat, 1)[0].tolist()
     [1]
     """
+    rows = np.arange(len(X)) if rows is None else rows
     k = min(n_neighbors, len(X) - 1)
+    found = np.empty((len(rows), max(k, 0)), np.int64)
     if k < 1:
-        return np.empty((len(X), 0), np.int64)
-    whiten = np.linalg.inv(np.linalg.cholesky(covariances))
-    from fewfold.methods.multimanifold._compiled import mahalanobis_search
+        return found
+    from scipy.spatial.distance import cdist
 
-    return mahalanobis_search(np.ascontiguousarray(X, dtype=np.float64), whiten, k)
-
-
-def nearest_in_own_metric(X, covariances, rows, n_neighbors: int) -> np.ndarray:
-    """Do as `mahalanobis_neighbors` for some rows only, (len(rows), n_neighbors)."""
-    k = min(n_neighbors, len(X) - 1)
-    whiten = np.linalg.inv(np.linalg.cholesky(covariances[rows]))
-    found = np.empty((len(rows), k), np.int64)
-    for i, row in enumerate(rows):
-        d2 = (((X - X[row]) @ whiten[i].T) ** 2).sum(axis=1)
-        d2[row] = np.inf
-        found[i] = (
-            np.argpartition(d2, k - 1)[:k] if k < len(X) - 1 else np.delete(np.arange(len(X)), row)
-        )
+    for i, (row, inverse) in enumerate(zip(rows, np.linalg.inv(covariances[rows]))):
+        distances = cdist(X[[row]], X, "mahalanobis", VI=inverse)[0]
+        distances[row] = np.inf
+        nearest = np.argpartition(distances, k - 1)[:k]
+        found[i] = nearest[np.argsort(distances[nearest], kind="stable")]
     return found
 
 

@@ -19,7 +19,7 @@ from fewfold.methods.multimanifold.clustering import (
 from fewfold.methods.multimanifold.consensus import consensus
 from fewfold.methods.multimanifold.decision import refined_parts
 from fewfold.methods.multimanifold.hellinger import (
-    nearest_in_own_metric,
+    mahalanobis_neighbors,
     squared_hellinger,
     undirected,
     weighted_graph,
@@ -267,7 +267,7 @@ class _Draft:
             return edges, squared_hellinger(self.covariances, *edges)
         old = self.place[self.cover.rows][self.cover.edges]
         own = np.flatnonzero(self.is_labeled)
-        near = nearest_in_own_metric(self.points, self.covariances, own, degree)
+        near = mahalanobis_neighbors(self.points, self.covariances, degree, own)
         new = np.repeat(own, near.shape[1]), near.ravel()
         edges = undirected(*np.concatenate([old, new], axis=1))
         # The cover's own pairs were measured with it; only the others are new.

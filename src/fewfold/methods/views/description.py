@@ -9,8 +9,8 @@ from scipy.linalg import cholesky, solve_triangular
 from fewfold.graph.build import build_graph
 from fewfold.graph.candidates import MIN_ROWS_TO_INDEX
 from fewfold.linalg.distances import squared_distances
-from fewfold.methods.cluster_kernel.estimator import median_squared
 from fewfold.methods.diffusion.estimator import MIN_SIDE_TO_DESKEW, image_graph_settings
+from fewfold.svm.kernels import typical_squared
 from fewfold.transforms.canonical import canonicalize
 from fewfold.transforms.orientation import orientation_histograms
 
@@ -151,7 +151,7 @@ def describe(
     if n_random is None:
         n_random = int(np.clip(len(X) // _ROWS_PER_RANDOM, _LEAST_RANDOM, _MOST_RANDOM))
     rng = np.random.default_rng(seed)
-    gamma = 1 / median_squared(points.astype(np.float64), seed)
+    gamma = 1 / typical_squared(points.astype(np.float64), seed)
     draws = rng.normal(size=(points.shape[1], max(1, n_random // 2)))
     found = {
         "turned": np.array(turned),
