@@ -1,35 +1,26 @@
 """Count the lines of code in src/, room by room: no blank lines, comments or docstrings.
 
-    python benchmarks/code_lines.py [--root FOLDER]
+    python benchmarks/code_lines.py [--root FOLDER] [--since COMMIT]
 
-``--root`` counts another checkout, so that two commits are compared by the same command. Rooms
-and modules that belong to issues after the redesign are summed apart; the assignment is below.
+``--root`` counts another checkout, so that two commits are compared by the same command.
+``--since`` also sums what each commit after another one added or removed, by the issue it was made
+for: commits and their issues are in ``results/code_commits.csv``, one that served several issues
+with the beginnings of paths. Commits that are not listed are the house's own.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import csv
 import io
+import subprocess
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
-# Rooms written for later issues, by the beginning of their paths below src/fewfold.
-LATER = {
-    "session": "labels by clicking",
-    "labeling": "the answer",
-    "datasets/table": "reading tables",
-    "methods/trees": "the answer",
-    "methods/linear": "the answer",
-    "methods/lds": "the answer",
-    "methods/cluster_kernel": "the answer",
-    "methods/views": "images",
-    "reproduce": "papers",
-    "system/file_schema.py": "safety",
-    "pipeline/stage_schemas.py": "safety",
-    "verify.py": "safety",
-}
+ISSUES = Path(__file__).with_name("results") / "code_commits.csv"
 _NOT_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
@@ -56,23 +47,62 @@ def code_lines(source: str) -> int:
     return len(lines)
 
 
-def main(root: Path) -> None:
-    package, rooms, later = root / "src" / "fewfold", Counter(), Counter()
+def rooms(root: Path) -> Counter:
+    """Count the code of a checkout by the folders below its package."""
+    package, found = root / "src" / "fewfold", Counter()
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
-        count = code_lines(path.read_text(encoding="utf-8"))
-        rooms[name.split("/")[0] if "/" in name else "(top)"] += count
-        issue = next((LATER[p] for p in LATER if name == p or name.startswith(f"{p}/")), None)
-        later[issue] += count
-    for room, count in sorted(rooms.items()):
+        room = name.split("/")[0] if "/" in name else "(top)"
+        found[room] += code_lines(path.read_text(encoding="utf-8"))
+    return found
+
+
+def by_issue(root: Path, since: str) -> Counter:
+    """Sum the lines that commits added, less those that they removed, by their issues."""
+    with open(ISSUES, encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+
+    def git(*words):
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=True)
+        return done.stdout.decode("utf-8", "replace")
+
+    @cache
+    def lines_of(blob):
+        return 0 if set(blob) == {"0"} else code_lines(git("cat-file", "blob", blob))
+
+    found = Counter()
+    for commit in git("rev-list", "--no-merges", f"{since}..HEAD").split():
+        rows = [row for row in table if commit.startswith(row["commit"])]
+        changed = git("diff-tree", "-r", "--no-renames", commit, "--", "src/fewfold")
+        for line in changed.splitlines():
+            if not line.endswith(".py"):
+                continue
+            (_, _, before, after, _), name = line.split("\t")[0].split(), line.split("/", 2)[2]
+            fits = [row for row in rows if name.startswith(row["path"])]
+            issue = max(fits, key=lambda row: len(row["path"]))["issue"] if fits else "house"
+            found[issue] += lines_of(after) - lines_of(before)
+    return found
+
+
+def main(root: Path, since: str | None) -> None:
+    """Print the table of rooms and, with a commit, that of issues."""
+    found = rooms(root)
+    for room, count in sorted(found.items()):
         print(f"{room:12} {count:6}")
-    print(f"{'all':12} {sum(rooms.values()):6}\n\nof which for later issues:")
-    for issue, count in sorted((k, v) for k, v in later.items() if k):
+    print(f"{'all':12} {found.total():6}")
+    if since is None:
+        return
+    added = by_issue(root, since)
+    later = {issue: count for issue, count in added.items() if issue != "house"}
+    print(f"\nadded since {since}, less what was removed, by issue:")
+    for issue, count in sorted(added.items()):
         print(f"{issue:20} {count:6}")
-    print(f"{'all others':20} {later[None]:6}")
+    print(f"{'without later issues':20} {found.total() - sum(later.values()):6}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
-    main(parser.parse_args().root)
+    parser.add_argument("--since", metavar="COMMIT")
+    arguments = parser.parse_args()
+    main(arguments.root, arguments.since)
