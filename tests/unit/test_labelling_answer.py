@@ -96,6 +96,23 @@ def test_of_two_trusted_candidates_the_one_of_less_loss_answers_in_any_order():
     assert weigh(members, np.array([worse, better]), codes, half, True).weights.tolist() == [0, 1]
 
 
+def test_labels_whose_class_has_no_other_do_not_choose_among_trusted_candidates():
+    """Without its only label a class cannot be named: the loss is chance, however large."""
+    members, half = [fake("a", trusted=True), fake("b", trusted=True)], np.full(2, 0.5)
+    codes = np.array([0, 0, 0, 1, 1, 1, *range(2, 12)])
+    sure = np.eye(12)[codes] * 0.9 + 0.1 / 12
+    better, worse = sure.copy(), sure.copy()
+    worse[:3] = 1 / 12
+    better[6:] = np.eye(12)[0]
+    worse[6:] = 0.6 * np.eye(12)[0] + 0.4 * np.eye(12)[codes[6:]]  # wrong, and less sure
+    said = np.array([better, worse])
+    assert weigh(members, said, codes, half, True).weights.tolist() == [1, 0]
+    # One label per class: the last, as where nothing is held out.
+    alone = said[:, 6:], codes[6:]
+    assert weigh(members, *alone, half, True).weights.tolist() == [0, 1]
+    assert weigh(members, alone[0][::-1], alone[1], half, True).weights.tolist() == [0, 1]
+
+
 def test_the_expected_error_is_free_of_selection_bias():
     """Among 20 candidates that all guess, the best looks good; cross-fitted weights do not."""
     rng = np.random.default_rng(0)

@@ -135,7 +135,8 @@ class Stack:
     held_out : ndarray of shape (m, k)
         The combined out-of-fold prediction of each label (the weights have seen it).
     log_loss : ndarray of shape (n_candidates + 1,)
-        Out-of-fold, of each candidate and of the combination.
+        Out-of-fold, of each candidate and of the combination, over the labels whose class has
+        another label; without any, NaN.
     """
 
     weights: np.ndarray
@@ -189,8 +190,8 @@ def fit_stack(
     """
     held_out, codes = np.asarray(held_out, dtype=float), np.asarray(codes)
     # With few labels, a class whose only label is held out cannot be predicted.
-    counts = np.bincount(codes)
-    judged = counts[codes] > 1 if len(codes) < FEW_LABELS else np.ones(len(codes), bool)
+    possible = np.bincount(codes)[codes] > 1
+    judged = possible if len(codes) < FEW_LABELS else np.ones(len(codes), bool)
     if not judged.any():
         exponents, weights = np.ones(len(held_out)), np.asarray(first, dtype=float)
     else:
@@ -200,8 +201,9 @@ def fit_stack(
     weights = np.where(weights < least_weight, 0.0, weights)
     weights /= weights.sum()
     combined = _combined(held_out, weights, exponents)
-    losses = [log_loss(sharpen(p, e), codes) for p, e in zip(held_out, exponents)]
-    return Stack(weights, exponents, combined, np.array([*losses, log_loss(combined, codes)]))
+    said = [*(sharpen(p, e) for p, e in zip(held_out, exponents)), combined]
+    losses = [log_loss(p[possible], codes[possible]) if possible.any() else np.nan for p in said]
+    return Stack(weights, exponents, combined, np.array(losses))
 
 
 def log_loss(proba, codes) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,6 +86,8 @@ def weigh(members, held_out, targets, first, is_classes: bool) -> Combination:
     ]
     if not kept:
         return Combination(stack.weights, stack.exponents)
+    if np.isnan(stack.log_loss[0]):  # one label per class: nothing can be compared
+        return replace(unweighed(members, first), exponents=stack.exponents)
     # of several, the one with the smallest held-out loss, whatever their order
     best = min(kept, key=lambda place: stack.log_loss[place])
     return Combination(np.eye(len(members))[best], stack.exponents)
@@ -100,7 +102,7 @@ def _clearly_better(new, old, codes):
 
 
 def unweighed(members, first) -> Combination:
-    """Return the prior weights, or a trusted candidate alone, where nothing was held out."""
+    """Return the prior weights, or the last trusted candidate alone, where nothing is judged."""
     for place, member in enumerate(members):
         if member.trusted:
             first = np.eye(len(members))[place]
