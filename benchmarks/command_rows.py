@@ -59,9 +59,11 @@ def candidate_answers(out: Path):
             yield member.name, found.answer
 
 
-def image_cell(name: str, n_labels: int, draw: int) -> dict:
-    """Run the command on images with a balanced draw of labels, among all of them."""
+def image_cell(name: str, n_rows: int, n_labels: int, draw: int) -> dict:
+    """Run the command on images with a balanced draw of labels, among (``n_rows`` of) them."""
     X, y, shape, _ = images.read(name)
+    some = np.sort(np.random.default_rng(0).permutation(len(y))[:n_rows])
+    X, y = X[some], y[some]
     rows = images.draw(y, np.ones(len(y), bool), n_labels, draw)
     given = np.full(len(y), -1)
     given[rows] = y[rows]
@@ -78,7 +80,7 @@ def image_cell(name: str, n_labels: int, draw: int) -> dict:
         }
     best = min(alone, key=alone.get) if alone else ""
     return {
-        "set": name, "n_labels": n_labels, "draw": draw,
+        "set": name, "rows": len(y), "n_labels": n_labels, "draw": draw,
         "fewfold": 100 * float(np.mean((said != y)[hidden])),
         "by": max(found["members"], key=lambda m: m["weight"])["name"],
         "best candidate": best, "its error": alone.get(best),
@@ -86,15 +88,16 @@ def image_cell(name: str, n_labels: int, draw: int) -> dict:
     }  # fmt: skip
 
 
-def run_images(names, counts, draws, file: Path) -> None:
+def run_images(names, n_rows, counts, draws, file: Path) -> None:
     """Run the cells of images that are not in the file yet, and print all of it."""
     rows = pd.read_csv(file).to_dict("records") if file.exists() else []
     for draw in draws:
         for name in names:
             for n_labels in counts or images.BUDGETS[name]:
                 key = (name, n_labels, draw)
-                if key not in [(row["set"], row["n_labels"], row["draw"]) for row in rows]:
-                    rows.append(image_cell(*key))
+                kept = [row for row in rows if row["rows"] == (n_rows or row["rows"])]
+                if key not in [(row["set"], row["n_labels"], row["draw"]) for row in kept]:
+                    rows.append(image_cell(name, n_rows, n_labels, draw))
                     pd.DataFrame(rows).round(3).to_csv(file, index=False)
                     print(*key, f"{rows[-1]['fewfold']:.2f}", flush=True)
     print(pd.DataFrame(rows).round(2).to_string(index=False))

@@ -345,7 +345,7 @@ def cells(args):
     draws = range(12) if args.what == "book" else range(args.first, args.first + args.draws)
     file = Path(args.csv or f"results/label-{args.what}.csv")
     if args.what == "images":
-        run_images(args.sets, args.counts, draws, file)
+        run_images(args.sets, args.rows, args.counts, draws, file)
     else:
         run(args.what, draws, file)
 
@@ -365,7 +365,7 @@ def main(argv):
     parser.add_argument("--counts", nargs="+", type=int)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--rows", type=int)
+    parser.add_argument("--rows", type=int, help="only so many rows of a set")
     parser.add_argument("--part", choices=["train", "test"], help="use only this part of the set")
     parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--cores", type=int, default=2)
