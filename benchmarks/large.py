@@ -3,6 +3,7 @@
     python benchmarks/large.py fit 100000 300000 1000000     # diffusion, from file to labels
     python benchmarks/large.py label 100000 1000000          # fewfold label, then fewfold predict
     python benchmarks/large.py read 1000000                  # a table, as Parquet and as CSV
+    python benchmarks/large.py wide 1000000                  # a CSV of 2 GB, 200 columns
     python benchmarks/large.py graph 25000 100000 1000000    # the job that builds a graph
     python benchmarks/large.py eigen 100000                  # 200 eigenvectors of the graph
     python benchmarks/large.py atlas 100000                  # atlas of a sample, all rows encoded
@@ -140,12 +141,31 @@ def read(n: int, folder: str) -> None:
         subprocess.run([sys.executable, __file__, "_read_file", str(n), f"{folder}/{name}"])
 
 
+def wide(n: int, folder: str) -> None:
+    """Read a CSV of 200 columns, which is not held in memory."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    path, rng = f"{folder}/wide.csv", np.random.default_rng(0)
+    names = [f"x{j}" for j in range(200)]
+    schema = pa.schema([*((name, pa.float32()) for name in names), ("y", pa.string())])
+    with arrow_csv.CSVWriter(path, schema) as writer:
+        for start in range(0, n, 10_000):
+            X = rng.standard_normal((min(10_000, n - start), 200), np.float32)
+            words = [None if i % 1000 else "ab"[i // 1000 % 2] for i in range(len(X))]
+            writer.write(pa.table([*X.T, words], schema=schema))
+    print(f"  CSV of {Path(path).stat().st_size / 1e6:.0f} MB")
+    subprocess.run([sys.executable, __file__, "_read_file", str(n), path])
+
+
 def read_file(n: int, path: str) -> None:
     """Read one file, in a process of its own."""
     from fewfold.labeling.intake import read_input
 
-    read_input(path, "y")
-    measured(f"reading {path.rpartition('.')[2]}", n, 0.0)
+    found = read_input(path, "y")
+    name = "csv, 200 columns" if path.endswith("wide.csv") else path.rpartition(".")[2]
+    measured(f"reading {name}", n, 0.0)
+    print(f"  features of {found.X.nbytes / 1e6:.0f} MB")
 
 
 def measured(what: str, n: int, start: float, **more) -> dict:
@@ -384,10 +404,10 @@ def table() -> None:
 
 
 TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
-         "_graph": graph, "_read": read, "_read_file": read_file,
+         "_graph": graph, "_read": read, "_read_file": read_file, "_wide": wide,
          "_label": label, "_isotropic": isotropic, "_atlas": atlas, "_digits": digits,
          "_atlas_svm": atlas_svm}  # fmt: skip
-MADE_BY_THEMSELVES = ("label", "isotropic", "read", "digits")
+MADE_BY_THEMSELVES = ("label", "isotropic", "read", "wide", "digits")
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from fewfold.datasets.table.plan import choose_scaling, understand_table
 from fewfold.exceptions import InputError
 from fewfold.labeling import label
 from fewfold.labeling.intake import check_spellings, read_input
-from fewfold.labeling.sizes import check_memory, check_rows, count_rows
+from fewfold.labeling.sizes import check_rows, count_rows
 
 
 def flowers(n=40, seed=0):
@@ -194,9 +194,9 @@ def test_very_many_columns(tmp_path):
 def test_a_file_too_large_for_the_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "large.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n" * 1000)
-    check_memory(path)
+    check_rows(path)
     with pytest.raises(InputError, match="GB are free"):
-        check_memory(path, available=10_000)
+        check_rows(path, available=10_000)
     monkeypatch.setattr("fewfold.labeling.sizes.free_memory", lambda: 10_000)
     with pytest.raises(InputError, match="GB are free"):
         read_input(path, "b")

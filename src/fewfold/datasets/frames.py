@@ -13,6 +13,7 @@ from fewfold.datasets.parquet import read_blocks as parquet_blocks
 from fewfold.datasets.raw_text import COMPRESSED, inner_suffix
 from fewfold.datasets.record_files import RECORD_SUFFIXES, read_records
 from fewfold.datasets.registry import nearest
+from fewfold.datasets.stored_tables import StoredTable, is_large_parquet, store_text
 from fewfold.datasets.text_tables import (
     TEXT_SUFFIXES,
     blocks_of_text,
@@ -27,6 +28,8 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 # Suffixes of compressed files stand for what is inside: my.csv.gz.
 TABLE_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, *RECORD_SUFFIXES, *COMPRESSED)
 BLOCK_ROWS, BLOCK_BYTES = 65_536, 1 << 25  # of tables that are read block by block
+MOST_STORED = 4096  # columns that are read one by one
+LARGE_BYTES = 1 << 28  # of a table whose columns are read one by one
 COLUMN_BYTES = 15_000  # taken by each column of a table while it is understood (measured)
 
 
@@ -88,6 +91,37 @@ def read_frame(
     if table.num_rows == 0:
         _refuse_empty(file, table.num_columns)
     return _as_frame(table, text_columns)
+
+
+def open_table(path: str | Path, *, text_columns: Iterable[str] = (), **reading):
+    """Read a table as a data frame, or open a large one as `StoredTable`; as `read_frame`."""
+    file, text_columns = existing_file(path), list(text_columns)
+    only = reading.get("only")
+
+    def as_frame(table):
+        return _as_frame(table, text_columns)
+
+    if is_records(file):
+        return read_frame(file, text_columns=text_columns, **reading)
+    if file.suffix.lower() in PARQUET_SUFFIXES:
+        names = check_names(file, open_parquet(file).schema_arrow.names)
+        if len(names) > MOST_STORED or not is_large_parquet(
+            file, names if only is None else only, LARGE_BYTES
+        ):
+            return read_frame(file, text_columns=text_columns, **reading)
+        check_wanted(file, names, only)
+        table = StoredTable(file, as_frame, only)
+    else:
+        opened = open_text(file, reading.get("delimiter"), reading.get("encoding"))
+        if len(opened.names) > MOST_STORED or len(opened.body) <= LARGE_BYTES:
+            return read_frame(file, text_columns=text_columns, **reading)
+        check_wanted(file, opened.names, only)
+        _check_width(file, len(opened.names), BLOCK_BYTES)
+        all_text = reading.get("all_text", False)
+        table = store_text(opened, set(text_columns), as_frame, only, all_text)
+    if not len(table):
+        _refuse_empty(file, len(table.columns))
+    return table
 
 
 def read_blocks(path: str | Path, *, text_columns: Iterable[str] = ()):

@@ -31,6 +31,12 @@ def raw_bytes(file: Path) -> memoryview:
         return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
 
 
+def forget(data: memoryview) -> None:
+    """Let go of the pages of a mapped file that were read: they count as memory of this process."""
+    if isinstance(data.obj, mmap.mmap) and hasattr(data.obj, "madvise"):
+        data.obj.madvise(mmap.MADV_DONTNEED)
+
+
 @lru_cache(maxsize=1)
 def _decompressed(file: Path, changed: int, size: int) -> bytes:
     """Decompress piece by piece: a few bytes may stand for gigabytes."""
@@ -77,6 +83,7 @@ def guess_encoding(data: memoryview) -> str:
     try:
         for s in range(0, len(data), _PIECE):
             decoder.decode(data[s : s + _PIECE].tobytes(), final=s + _PIECE >= len(data))
+            forget(data)
         return "utf-8"
     except UnicodeDecodeError:
         pass

@@ -15,7 +15,7 @@ import numpy as np
 
 from fewfold.datasets.column_names import is_number, name_command, named, numbered
 from fewfold.datasets.damage import sound
-from fewfold.datasets.raw_text import guess_encoding, inner_suffix, raw_bytes
+from fewfold.datasets.raw_text import forget, guess_encoding, inner_suffix, raw_bytes
 from fewfold.datasets.table.messages import listed
 from fewfold.exceptions import InputError
 
@@ -23,6 +23,7 @@ TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 _BLOCK = 1 << 22  # blocks are parsed side by side
 _PIECE = 1 << 24  # of a text file looked at once
 _ONE_BLOCK = 1 << 30  # but types are guessed from the first block only
+_ROWS_BYTES = 1 << 25  # of text whose rows are looked at together
 _FIRST = 30  # rows that say where a table begins
 _QUOTED = re.compile(r'"[^"]*"')
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n')  # written for Excel
@@ -61,8 +62,10 @@ class TextTable:
     @property
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The cells of the rows that are not blank, each with the number of its last line."""
-        reader = csv.reader(_lines(str(self.body, "utf-8")), delimiter=self.delimiter)
-        return ((self.lines + reader.line_num, row) for row in reader if row)
+        for part in blocks_of_text(self, _ROWS_BYTES):
+            reader = csv.reader(_lines(str(part.body, "utf-8")), delimiter=self.delimiter)
+            yield from ((part.lines + reader.line_num, row) for row in reader if row)
+            forget(self.body)
 
 
 def open_text(file: Path, delimiter: str | None = None, encoding: str | None = None) -> TextTable:
@@ -255,7 +258,9 @@ def delimiter_of(file: Path, text: str, given: str | None) -> str:
     return next((d for d in others if d in header.strip()), usual)
 
 
-def parse_text(table: TextTable, text_columns: set, only, all_text: bool = False):
+def parse_text(
+    table: TextTable, text_columns: set, only, all_text: bool = False, types: dict | None = None
+):
     """Read the rows of a text table as an Arrow table.
 
     Parameters
@@ -267,13 +272,15 @@ def parse_text(table: TextTable, text_columns: set, only, all_text: bool = False
         Read these columns only.
     all_text : bool
         Keep all columns as they are written.
+    types : dict of column to Arrow type, optional
+        Of columns whose types are known; of others they are guessed.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     raw, names = table.body, table.names
     if not raw[:_PIECE].tobytes().strip():
-        return pa.table({name: pa.array([], pa.string()) for name in names})
+        return pa.table({n: pa.array([], pa.string()) for n in (names if only is None else only)})
     has_quotes = _contains(raw, b'"')
 
     def parse(types, block, only=only, marks=None):
@@ -296,13 +303,14 @@ def parse_text(table: TextTable, text_columns: set, only, all_text: bool = False
             ),
         )
 
-    known = {name: pa.string() for name in text_columns if name in names}
+    known = (types or {}) | {name: pa.string() for name in text_columns if name in names}
     whole = int(np.clip(len(raw) + 1, _BLOCK, _ONE_BLOCK))
     everything = {name: pa.string() for name in names}
     # A guess of types may not last beyond its block, and a row may not fit into one: then guess
     # from the whole text, and at last keep the text as it is.
-    kept = [name for name in known if only is None or name in only]
-    for types, block in ((known, _BLOCK), (known, whole), (everything, whole)):
+    kept = [name for name in text_columns if name in names and (only is None or name in only)]
+    attempts = ((known, _BLOCK), (known, whole), (everything, whole))
+    for types, block in attempts[: None if types is None else 2]:
         try:
             found = parse(everything if all_text else types, block)
             # Labels as they are written: "NA" or "None" may be a class, and only the reader of
@@ -315,7 +323,7 @@ def parse_text(table: TextTable, text_columns: set, only, all_text: bool = False
             return found
         except pa.ArrowInvalid as error:
             fault = error
-    _raise_if_ragged(table)
+    raise_if_ragged(table)
     raise InputError(
         f"{table.file}: cannot be read as a table with delimiter {table.delimiter!r} ({fault}). "
         "Check quotes and the delimiter."
@@ -340,7 +348,8 @@ def blocks_of_text(table: TextTable, n_bytes: int) -> Iterator[TextTable]:
         start = stop
 
 
-def _raise_if_ragged(table: TextTable) -> None:
+def raise_if_ragged(table: TextTable) -> None:
+    """Name the first line that has not as many cells as the header, if there is one."""
     names, line = table.names, table.lines
     try:
         for number, (line, row) in enumerate(table.rows, start=1):

@@ -177,13 +177,18 @@ def first_warnings(intake: Intake) -> list[dict]:
             if np.isnan(numbers).any():
                 numbers = pd.factorize(values.astype(str), sort=True)[0]
             columns[id_column] = numbers
+        # Only labeled rows count: all rows of many columns would take as much as the table.
+        labeled, y = intake.labeled, intake.y[intake.labeled]
+        columns = {name: values[labeled] for name, values in columns.items()}
         for c in intake.plan.columns[:MOST_LEAK_CHECKS]:
-            values = intake.frame[c["name"]]
+            if c["kind"] not in ("number", "category"):
+                continue
+            values = intake.frame[c["name"]].iloc[labeled]
             if c["kind"] == "number":
                 columns[c["name"]] = values.to_numpy(dtype=float, na_value=np.nan)
-            elif c["kind"] == "category":
-                columns[c["name"]] = warnings_.categories_by_class(values.astype(str), intake.y)
-        found += warnings_.leaking_columns(columns, intake.y, names)
+            else:
+                columns[c["name"]] = warnings_.categories_by_class(values.astype(str), y)
+        found += warnings_.leaking_columns(columns, y, names)
     return found
 
 

@@ -12,18 +12,21 @@ import numpy as np
 
 from fewfold.datasets import frames
 from fewfold.datasets.column_names import some_names
+from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.marks import UNLABELED_MARKS
 from fewfold.datasets.table.messages import listed
 from fewfold.datasets.table.options import FileContent, FileOptions, Request
 from fewfold.datasets.table.own_graphs import read_own_graph
 from fewfold.datasets.table.plan import SCALED, TablePlan
 from fewfold.datasets.table.reading import kind_of, read_file
+from fewfold.datasets.table.table_files import place_of
 from fewfold.datasets.targets import Target, encode_target
 from fewfold.exceptions import InputError
-from fewfold.labeling.preparation import plan_columns, prepare_columns
-from fewfold.labeling.sizes import check_memory, check_rows
+from fewfold.labeling.preparation import plan_columns, prepare_columns, prepared_width
+from fewfold.labeling.sizes import check_rows
 from fewfold.labels import known_mask
 from fewfold.linalg.preparation import check_finite
+from fewfold.system.memory import require
 
 FEW_VALUES = 5  # of a target of numbers: perhaps they are classes
 
@@ -43,7 +46,7 @@ class Intake:
     id_name : str
     plan : TablePlan or None
         None for arrays.
-    frame : DataFrame or None
+    frame : DataFrame, StoredTable or None
         The table as it was read, for checks on single columns.
     preparation : dict or None
         How the columns became features (`fewfold.labeling.preparation`); None: as they are.
@@ -109,7 +112,6 @@ def read_input(
     folder = Path(path).expanduser()
     is_folder = folder.is_dir()
     file = folder if is_folder else frames.existing_file(path)
-    check_memory(file)
     check_rows(file)
     with_labels = n_clusters is None
     elsewhere = options.get("labels") is not None or options.get("annotators") or is_folder
@@ -122,16 +124,17 @@ def read_input(
         with_labels=with_labels,
         command=True,
         dtype=np.float32,
+        columns_only=chosen["scale"] == "auto",
     )
     content = read_file(file, request)
     if content.plan is None:  # numbers of a table are checked column by column
         check_finite(content.X)
-    X, names, preparation = _features(content, chosen["scale"])
+    X, names, preparation = _features(content, request, file)
     W, words = (None, []) if graph is None else read_own_graph(str(graph), file, X.shape[0])
     if with_labels:
         found = _labels(content, request.options, keep_spellings)
     else:
-        n = content.X.shape[0]
+        n = X.shape[0]
         found = Target(np.full(n, -1), _cluster_names(n_clusters, n), "clustering")
     return Intake(
         X=X,
@@ -156,13 +159,16 @@ def read_input(
     )
 
 
-def _features(content: FileContent, scale: str):
+def _features(content: FileContent, request: Request, file: Path):
     """Return rows, names of the features, and the plan that made them of a table's columns."""
-    is_table = content.plan is not None and content.frame is not None
-    if is_table and scale == "auto" and content.image_shape is None:
-        plan = plan_columns(content.frame, content.plan.columns)
-        if plan["columns"]:
-            return *prepare_columns(content.frame, content.plan.columns, plan), plan
+    if content.X is None:
+        frame, columns = content.frame, content.plan.columns
+        plan = plan_columns(frame, columns)
+        if not plan["columns"]:  # none varies
+            return *encode_table(frame, columns, place_of(file, request), request.dtype), None
+        size = 4 * len(frame) * prepared_width(plan)
+        require(size, file, f"{len(frame)} rows x {prepared_width(plan)} features")
+        return *prepare_columns(frame, columns, plan), plan
     X = content.X if hasattr(content.X, "tocsr") else np.asarray(content.X, dtype=np.float32)
     return X, content.feature_names, None
 

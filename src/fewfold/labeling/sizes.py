@@ -9,26 +9,10 @@ from fewfold.datasets.parquet import open_parquet
 from fewfold.exceptions import InputError
 from fewfold.system.memory import free_memory
 
-# A text table takes about this many times its size while it is read (measured, docs/label.md).
-TEXT_FACTOR = 6
 # Bytes that labeling takes for each row (its neighbors, a dozen candidates' answers), and more for
 # each column of it, where classes are few (measured, docs/scaling.md).
 ROW_BYTES, COLUMN_BYTES = 1000, 40
 _SAMPLE = 1 << 22
-
-
-def check_memory(path: Path, available: int | None = None) -> None:
-    """Raise an error for a text table that would not fit into free memory."""
-    if path.suffix.lower() not in frames.TEXT_SUFFIXES:
-        return
-    available = free_memory() if available is None else available
-    size = path.stat().st_size
-    if size * TEXT_FACTOR > available:
-        raise InputError(
-            f"{path}: the file has {size / 1e9:.1f} GB; reading it takes about "
-            f"{TEXT_FACTOR * size / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB are free. "
-            "Take a sample of the rows, or save it as Parquet with the columns you need."
-        )
 
 
 def count_rows(path: Path) -> int | None:

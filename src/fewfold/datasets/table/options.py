@@ -91,12 +91,16 @@ class Request:
         Messages name the options of the command line.
     dtype : dtype
         Of a table's features; arrays are given as they are stored.
+    columns_only : bool
+        Do not encode the columns of a table, unless they are the pixels of images: the caller makes
+        its own features of them, and both together would take twice the memory.
     """
 
     options: FileOptions
     with_labels: bool = True
     command: bool = False
     dtype: Any = np.float64
+    columns_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class FileContent:
     Attributes
     ----------
     X : ndarray or csr_array of shape (n, d)
+        None of a table, where only its columns were asked for.
     labels : ndarray of shape (n,) or None
     where : str
         The place of the labels, for messages.
@@ -114,7 +119,7 @@ class FileContent:
         What names the rows.
     plan : TablePlan or None
         How columns became features; None for arrays.
-    frame : DataFrame or None
+    frame : DataFrame, StoredTable or None
         The table as it was read.
     sentences : list of str
         What was understood, in words.

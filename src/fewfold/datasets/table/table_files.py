@@ -12,6 +12,7 @@ from fewfold.datasets import frames
 from fewfold.datasets.annotators import combine_annotators
 from fewfold.datasets.column_names import missing_column, some_names
 from fewfold.datasets.record_files import NOTES
+from fewfold.datasets.stored_tables import StoredTable
 from fewfold.datasets.table.columns import is_number, planned_numbers
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import LARGEST_SIDE, MOST_ROWS, guess_image_shape
@@ -35,7 +36,9 @@ def read_table_file(file: Path, request: Request) -> FileContent:
     plan = choose_scaling(plan, options.scale, is_image=shape is not None)
     if shape is not None:
         plan = keep_pixels(plan, frame, shape, place)
-    X, names = encode_table(frame, plan.columns, place, request.dtype)
+    X = names = None
+    if shape is not None or not request.columns_only:
+        X, names = encode_table(frame, plan.columns, place, request.dtype)
     labels, where = None, str(file)
     if request.with_labels:
         labels, where, words = _labels(file, frame, request)
@@ -83,7 +86,7 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
     reading = {"delimiter": options.delimiter, "encoding": options.encoding}
     names = frames.column_names(file, **reading)
     _check_special(file, names, request)
-    frame = frames.read_frame(
+    frame = frames.open_table(
         file,
         text_columns=_special(options),
         only=_needed(names, options),
@@ -108,6 +111,15 @@ def _understand(file, request, place) -> tuple[pd.DataFrame, TablePlan]:
 
 def _with_numbers(frame, plan, place):
     """Give the table with numbers where they were written as text."""
+    if isinstance(frame, StoredTable):
+        types = dict(zip(frame.columns, frame.dtypes))
+        return frame.reading(
+            {
+                c["name"]: partial(planned_numbers, column=c, place=place)
+                for c in plan.columns
+                if c["kind"] == "number" and not pd.api.types.is_numeric_dtype(types[c["name"]])
+            }
+        )
     written = {
         c["name"]: planned_numbers(frame[c["name"]], c, place).to_numpy()
         for c in plan.columns
