@@ -206,5 +206,3 @@ def _common(one, other):
     if {one, other} == {pa.int64(), pa.float64()}:
         return pa.float64()
     return pa.string()
-
-

@@ -310,13 +310,13 @@ def parse_text(
     # from the whole text, and at last keep the text as it is.
     kept = [name for name in text_columns if name in names and (only is None or name in only)]
     attempts = ((known, _BLOCK), (known, whole), (everything, whole))
-    for types, block in attempts[: None if types is None else 2]:
+    for guess, block in attempts[: 2 if types else 3]:
         try:
-            found = parse(everything if all_text else types, block)
+            found = parse(everything if all_text else guess, block)
             # Labels as they are written: "NA" or "None" may be a class, and only the reader of
             # the labels knows (fewfold.datasets.targets).
             if any(found[name].null_count for name in kept):
-                written = parse(types, block, only=kept, marks=[""])
+                written = parse(guess, block, only=kept, marks=[""])
                 for name in kept:
                     place = found.schema.get_field_index(name)
                     found = found.set_column(place, name, written[name])
