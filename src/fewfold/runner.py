@@ -37,6 +37,9 @@ _PLUGIN_ADVICE = (
     "Install it beside fewfold (pip install snakemake-executor-plugin-{0}), or leave --profile out."
 )
 _REFUSED = re.compile(r"sbatch: error: (.*?)'?\.?$")
+_SUBMITTED = re.compile(r"^Job \d+ has been submitted with SLURM jobid (\w+) \(log: (.*)\)\.$")
+_JOB_FAILED = re.compile(r"SLURM-job '(\w+)' failed")
+_OF_SLURM = re.compile(r"^(?:srun|slurmstepd(?:-\w+)?): error: (?:\*+ )?(.*?)(?: \*+)?$")
 _TOTAL = re.compile(r"^total\s+(\d+)")
 LOCAL = (None, "default")  # profiles that run jobs on this machine, by Snakemake alone
 
@@ -128,7 +131,7 @@ class _Watcher:
         rules = [m[1] for line in self.lines if (m := _FAILED_RULE.match(line.strip()))]
         raised = [line.strip() for line in self.lines if _EXCEPTION.match(line.strip())]
         words = [f"rule {rules[0]} failed"] if rules else []
-        words += raised[:1] or self._of_snakemake()
+        words += raised[:1] or self._of_snakemake() or self._of_slurm()
         words = ": ".join(words) or next(
             (w for w in reversed(self.lines) if w.strip()), "no output"
         )
@@ -143,6 +146,17 @@ class _Watcher:
                 if below and below[0] != _ONLY_THAT:
                     return [" ".join(below)]
         return []
+
+    def _of_slurm(self):
+        """What SLURM wrote into the log of the last job that failed there."""
+        logs = {m[1]: m[2] for line in self.lines if (m := _SUBMITTED.match(line))}
+        failed = [m[1] for line in self.lines if (m := _JOB_FAILED.search(line))]
+        log = Path(logs.get(failed[-1], "")) if failed else None
+        if log is None or not log.is_file():
+            return []
+        text = log.read_text(encoding="utf-8", errors="replace")
+        said = [m[1] for line in text.splitlines() if (m := _OF_SLURM.match(line))]
+        return [f"{'; '.join(dict.fromkeys(said))} (SLURM, in {log})"] if said else []
 
 
 def run_snakemake(*, directory=None, echo=print, **options) -> int:

@@ -69,6 +69,10 @@ CONF
 
 start() {
   local home=$1 nodes=${2:-2} cpus=${3:-2} mem=${4:-6000}
+  if ! alive "$home/run/slurmctld.pid" && (: </dev/tcp/127.0.0.1/26817) 2>/dev/null; then
+    echo "another SLURM of this script uses port 26817 ($(readlink /etc/slurm/slurm.conf)): stop it first" >&2
+    exit 3
+  fi
   mkdir -p "$home"/{etc,run,log,state,spool,munge}
   chmod 755 "$home" "$home"/*
   [ -s "$home/etc/munge.key" ] || { head -c 128 /dev/urandom > "$home/etc/munge.key"; chmod 400 "$home/etc/munge.key"; }

@@ -77,6 +77,33 @@ def test_words_are_those_of_the_field(page):
     assert not found, f"{page.name}: " + "; ".join(found)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_formulas_and_tables_are_read_as_such(page):
+    """A display formula is a paragraph of its own; each row of a table has the cells of its head."""
+    lines = ["", *page.read_text(encoding="utf-8").split("\n"), ""]
+    code, cells, opened = False, 0, False
+    for number, line in enumerate(lines):
+        text = line.strip()
+        code ^= text.startswith("```")
+        if code:
+            continue
+        if text.count("$$") and text.startswith("$$") and not opened:
+            assert not lines[number - 1].strip(), f"line {number}: no blank line before $$"
+        opened ^= text.count("$$") == 1
+        if text.endswith("$$") and not opened:
+            assert not lines[number + 1].strip(), f"line {number}: no blank line after $$"
+        found = len(re.findall(r"(?<!\\)\|", text)) if text.startswith("|") else 0
+        assert not (cells and found) or cells == found, f"line {number}: cells of the table"
+        cells = found
+
+
+def test_github_runs_the_parts_of_ci():
+    """`.github/workflows/ci.yml` has each `make` target of `.ci/run`, in its order."""
+    parts = re.findall(r"^make (\S+)$", (ROOT / ".ci/run").read_text(), re.M)
+    listed = re.search(r"target: \[(.*)\]", (ROOT / ".github/workflows/ci.yml").read_text())
+    assert listed and listed[1].split(", ") == parts
+
+
 def test_the_site_lists_every_page_once():
     listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
     pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}

@@ -182,6 +182,25 @@ def test_reasons(lines, reason):
     assert watcher.reason().startswith(reason)
 
 
+def test_what_slurm_wrote_about_a_failed_job_is_quoted(tmp_path):
+    watcher, log = _Watcher(print), tmp_path / "13.log"
+    log.write_text(
+        "srun: cluster configuration lacks support for cpu binding\n"
+        "srun: error: Unable to confirm allocation for job 13\n"
+        "slurmstepd: error: *** JOB 13 ON node1 CANCELLED DUE TO TIME LIMIT ***\n"
+    )
+    for line in (
+        f"Job 11 has been submitted with SLURM jobid 13 (log: {log}).",
+        "Error in rule make_report:",
+        "    message: SLURM-job '13' failed, SLURM status is: 'FAILED'.",
+    ):
+        watcher.feed(line)
+    assert watcher.reason() == (
+        "rule make_report failed: Unable to confirm allocation for job 13; JOB 13 ON node1 "
+        f"CANCELLED DUE TO TIME LIMIT (SLURM, in {log})."
+    )
+
+
 def test_a_profile_whose_executor_is_not_installed(tmp_path):
     (tmp_path / "config.yaml").write_text("executor: no-such-cluster\njobs: 2\n")
     message = "'no-such-cluster'.*pip install snakemake-executor-plugin-no-such-cluster"
