@@ -79,7 +79,7 @@ def test_words_are_those_of_the_field(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_formulas_and_tables_are_read_as_such(page):
-    """A display formula is a paragraph of its own; each row of a table has the cells of its head."""
+    """A display formula is a paragraph of its own; rows of a table have the cells of its head."""
     lines = ["", *page.read_text(encoding="utf-8").split("\n"), ""]
     code, cells, opened = False, 0, False
     for number, line in enumerate(lines):
