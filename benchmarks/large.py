@@ -106,15 +106,35 @@ def make_table(path: str, n: int, seed: int, n_labels: int = 0) -> np.ndarray:
     return data.y
 
 
+def note_jobs(n: int, out: Path) -> None:
+    """Print what each job of a labeling took, and note it for the cost models of its requests."""
+    import yaml
+
+    from fewfold.methods.members import named_members
+    from fewfold.pipeline import layout
+    from fewfold.pipeline.stages import read_cost
+
+    batches = yaml.safe_load((out / "input/config.yaml").read_text())["label"].get("batches", [])
+    with open(MEASURED.with_name("scaling.csv"), "a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for path, stage, *_ in layout.cost_files(out / "logs"):
+            kind = ""
+            if stage == "examine_candidates":
+                tile = int(path.name.split(".")[0].rpartition("_")[2])
+                kind = named_members("classification", batches[tile])[0].family
+            cost = read_cost(path)
+            found = round(cost["cpu_s"], 1), round(cost["max_rss_mb"])
+            print(f"  {stage} {kind}: {found[0]} CPU s, {found[1]} MB")
+            writer.writerow([stage, kind, n, 30, 500, 1, *found, 0])
+
+
 def label(n: int, folder: str) -> None:
     """Label a table by the command line, then as many new rows."""
     import pandas as pd
 
     truth = make_table(f"{folder}/big.parquet", n, 1, 500)
     cpu, peak = spent("label", f"{folder}/big.parquet", "--target", "y", "--out", f"{folder}/out")
-    for cost in sorted(Path(folder, "out/logs").rglob("*.cost.tsv")):
-        seconds, cpu_s, mb = cost.read_text().splitlines()[-1].split("\t")
-        print(f"  {cost.name.split('.')[0]}: {cpu_s} CPU s, {mb} MB")
+    note_jobs(n, Path(folder, "out"))
     table = pd.read_csv(f"{folder}/out/labels.csv")
     rest = ~table["was_labeled"].to_numpy()
     wrong = table["label"].str[1:].astype(int).to_numpy() != truth

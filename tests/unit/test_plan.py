@@ -196,6 +196,38 @@ def test_a_kernel_above_its_limit_is_not_stored_for_learners_that_can_do_without
     assert ("compute_kernel_tile", "rbf") in stages
 
 
+def million(methods, labels, **changes):
+    data = {"source": "curved_manifolds", "options": {"n_samples": 10**6}}
+    return {"run__datasets": ["big"], "run__methods": methods, "run__labels": [labels],
+            "run__trials": 1, "datasets__big": data, **changes}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["rbf_svm", "eigenbasis", "diffusion", "mbed", "linear_svm"])
+def test_a_thousand_labels_of_a_million_rows_are_planned(method):
+    assert plan(**million([method], 1000)).pairs == [("big", method)]
+
+
+def test_what_grows_with_pairs_of_a_million_rows_is_refused_at_once():
+    labels = 10**6
+    refuses(
+        r"methods.rbf_svm on 'big': the kernel 'rbf' between up to 1000000 labeled rows and all "
+        r"rows takes 4000 GB; allowed are 500. Lower labels .* \(linear_svm",
+        **million(["rbf_svm"], labels),
+    )
+    # Not stored, but the learner would look at all labeled pairs.
+    refuses(
+        r"methods.atlas on 'big': .* each other takes 4000 GB",
+        **million(["atlas"], labels),
+    )
+    dense = {"mbed": {"learner": "mbed", "max_exact": 10**6}}
+    refuses(
+        r"methods.mbed on 'big': with max_exact: 1000000 all pairs of the 1000000 rows are held, "
+        r"8000 GB; allowed are 500. Lower max_exact \(default 5000\)",
+        **million(["mbed"], 100, methods__mbed=dense["mbed"]),
+    )
+    assert plan(**million(["linear_svm", "diffusion"], labels)).pairs
+
+
 def test_a_method_has_its_manifold_stage_without_naming_it():
     made = plan(run__methods=["mbed", "multimanifold", "clairvoyant"])
     entries = {name: made.config["methods"][name].get("manifold") for name in made.run["methods"]}

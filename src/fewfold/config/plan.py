@@ -7,6 +7,7 @@ import json
 from difflib import get_close_matches
 from functools import cache, cached_property
 
+from fewfold.config.limits import check_pairs
 from fewfold.exceptions import ConfigError, InputError
 from fewfold.graph.settings import is_approximate
 from fewfold.methods.registry import REFERENCES, methods, sections
@@ -191,6 +192,7 @@ class Plan:
                 )
         for method in self.methods_for(name):
             self._check_features(name, method)
+            check_pairs(self, name, method)
         for method in entry.get("skip", {}):
             self._entry("methods", method, f"datasets.{name}.skip")
 

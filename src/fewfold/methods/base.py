@@ -229,6 +229,8 @@ class Method(Record):
         share a job, where they read nothing but features and kernels.
     implies : Implied or None
         The manifold stage that its chain has even where an entry names none.
+    holds_all_pairs : tuple of (parameter, default) or None
+        The parameter that says up to how many rows numbers for all pairs of them are held.
     figures : str or None
         ``"module:function"`` of (fitted model, data), which yields (title, caption, figure).
     candidates : tuple of Candidate
@@ -242,6 +244,7 @@ class Method(Record):
     oracle: tuple[str, Any] | None = None
     light: bool = False
     implies: Implied | None = None
+    holds_all_pairs: tuple[str, int] | None = None
     figures: str | None = None
     candidates: tuple[Candidate, ...] = ()
 

@@ -4,6 +4,7 @@ from fewfold.methods.base import Implied, ManifoldType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, integer, null, number, one_of, positive
 from fewfold.methods.variants import VARIANT
 
+MAX_EXACT = 5000
 # What the neighborhoods depend on.
 NEIGHBORHOOD_PARAMETERS = (
     VARIANT,
@@ -14,7 +15,7 @@ NEIGHBORHOOD_PARAMETERS = (
     ),
     Parameter("perplexity", number(1), "effective number of neighbors", 5.0),
     Parameter("walk", number(above=0, below=1), "share of the walk that continues", 0.97),
-    Parameter("max_exact", count(), "rows up to which the gradient is exact", 5000),
+    Parameter("max_exact", count(), "rows up to which the gradient is exact", MAX_EXACT),
     Parameter("n_neighbors", integer(1, 10000), "neighbors of the sampled gradient", 30),
 )
 
@@ -31,6 +32,7 @@ RECORDS = (
         needs=Needs(graph="may", manifold=("sne",), manifold_wish="may"),
         implies=Implied("sne"),
         clusters=True,
+        holds_all_pairs=("max_exact", MAX_EXACT),
         figures="fewfold.methods.mbed.figures:draw",
         parameters=(
             *NEIGHBORHOOD_PARAMETERS,
