@@ -18,7 +18,7 @@ from fewfold.labeling.results import labels_table
 from fewfold.methods.members import ROWS_GRAPH
 from fewfold.pipeline import layout
 from fewfold.pipeline.artifacts import read
-from fewfold.pipeline.stage_files import Features, Labels, read_features, read_labels
+from fewfold.pipeline.stage_files import Features, Labels, check_rows, read_features, read_labels
 from fewfold.pipeline.stage_schemas import LABEL_TABLE
 
 
@@ -72,9 +72,7 @@ class Material:
             counts["thumbnails"] = len(self.thumbnails)
         if self.shown is not None and len(self.shown):
             counts["picture"] = n if self.shown.max() < n else int(self.shown.max()) + 1
-        faults = [
-            f"{k} is about {v} rows, the features have {n}" for k, v in counts.items() if v != n
-        ]
+        check_rows((name, count, n) for name, count in counts.items())
         if self.classes is not None:
             known = len(self.classes)
             codes = [self.answer[name] for name in ("label", "second")]
@@ -83,9 +81,10 @@ class Material:
             if table is not None and [len(row) for row in table] != [known] * known:
                 fits = False
             if not fits or self.answer["proba"].shape[1] != known:
-                faults.append(f"answer names other classes than the {known} of the labels")
-        for fault in faults:
-            raise ArtifactError(f"The file of the {fault}. Move it away and run again.")
+                raise ArtifactError(
+                    f"The file of the answer names other classes than the {known} of the labels. "
+                    "Move it away and run again."
+                )
 
     @property
     def classes(self) -> list | None:

@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph
-from fewfold.graph.neighbors import Neighbors
 from fewfold.labeling.examining import Task, prepare
 from fewfold.labeling.first_weights import explained_by_neighbors
 from fewfold.linalg.laplacian import components
 from fewfold.methods.members import ROWS_GRAPH, named_members
 from fewfold.pipeline.artifacts import read, writing
-from fewfold.pipeline.graph_files import read_graph
+from fewfold.pipeline.graph_files import add_graph, graph_in, read_graph
 from fewfold.pipeline.layout import LABEL_COMMAND
 from fewfold.pipeline.stage_files import read_features
 from fewfold.pipeline.stage_schemas import OWN_WEIGHTS
 
 STAGE = "prepare_candidates"
-_GRAPH_ARRAYS = ("W", "indices", "distances", "scales", "component", "isolated")
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,9 @@ def write_prepared(path, features, graph_files: dict, *, own_graph=None, **setti
     sources = [features, *graph_files.values(), *([] if own_graph is None else [own_graph])]
     with writing(path, STAGE, seed=settings["seed"], inputs=sources) as out:
         for name in own:
-            _add_graph(out, name, found.graphs[name])
+            graph = found.graphs[name]
+            notes = add_graph(out, graph, f"{name}.")
+            out.note(f"graph {name}", {"settings": graph.settings.to_dict(), **notes})
         names = {}
         for number, (member, arrays) in enumerate(found.shared.items()):
             names[member] = [number, sorted(arrays)]
@@ -107,29 +107,14 @@ def with_weights(graph: NeighborGraph, path) -> NeighborGraph:
     return replace(graph, W=W, n_components=count, component=component, isolated=isolated)
 
 
-def _add_graph(out, name, graph):
-    for key in ("W", "scales", "component", "isolated"):
-        out.add(f"{name}.{key}", getattr(graph, key))
-    out.add(f"{name}.indices", graph.neighbors.indices)
-    out.add(f"{name}.distances", graph.neighbors.distances)
-    out.note(
-        f"graph {name}",
-        {
-            "settings": graph.settings.to_dict(),
-            "bandwidth": float(graph.bandwidth),
-            "n_components": int(graph.n_components),
-            "recall": graph.neighbors.recall,
-        },
-    )
-
-
 def read_prepared(path, graph_files: dict, n_rows: int) -> Prepared:
     """Read what `write_prepared` wrote, and the graphs of other rules."""
     with read(path, STAGE) as file:
         own = file.note("graphs")  # also those of rules, if they got the user's weights
         graphs = {n: read_graph(file_) for n, file_ in graph_files.items() if n not in own}
-        for name in file.note("graphs"):
-            graphs[name] = _read_graph(file, name)
+        for name in own:
+            notes = file.note(f"graph {name}")
+            graphs[name] = graph_in(file, notes, notes["settings"], f"{name}.")
         shared = {
             member: {key: file[f"shared{number}.{key}"] for key in keys}
             for member, (number, keys) in file.note("shared").items()
@@ -143,23 +128,3 @@ def read_prepared(path, graph_files: dict, n_rows: int) -> Prepared:
             if graph.W.shape[0] != n_rows:
                 file.fail(f"holds a graph {name!r} of {graph.W.shape[0]} rows, not {n_rows}")
     return Prepared(graphs, shared, shown, positions, explained)
-
-
-def _read_graph(file, name):
-    arrays = {key: file[f"{name}.{key}"] for key in _GRAPH_ARRAYS}
-    notes, n = file.note(f"graph {name}"), len(arrays["scales"])
-    fits = arrays["W"].shape == (n, n) and arrays["indices"].shape == arrays["distances"].shape
-    if not fits or len(arrays["component"]) != n or len(arrays["indices"]) != n:
-        file.fail(f"holds a graph {name!r} whose arrays do not belong together")
-    for key in ("indices", "isolated", "component"):
-        file.check_rows(f"{name}.{key}", arrays[key], n)
-    return NeighborGraph(
-        W=arrays["W"],
-        neighbors=Neighbors(arrays["indices"], arrays["distances"], notes["recall"]),
-        settings=GraphSettings.from_dict(notes["settings"]),
-        scales=arrays["scales"],
-        bandwidth=notes["bandwidth"],
-        n_components=notes["n_components"],
-        component=arrays["component"],
-        isolated=arrays["isolated"],
-    )

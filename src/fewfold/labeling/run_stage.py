@@ -14,7 +14,7 @@ from fewfold.labeling.prepared import Prepared, compute_prepared, read_prepared
 from fewfold.methods.members import named_members
 from fewfold.pipeline import layout
 from fewfold.pipeline.artifacts import atomic_path, read, writing
-from fewfold.pipeline.stage_files import Labels, read_features, read_labels
+from fewfold.pipeline.stage_files import Labels, check_rows, read_features, read_labels
 from fewfold.pipeline.stage_schemas import LABEL_TABLE
 from fewfold.system.plain_text import guarded_table
 
@@ -31,13 +31,7 @@ def read_task(
             data, {}, task=truth.task, seed=seed, own_graph=files.get("own_graph"), quick=quick,
             **here,
         )  # fmt: skip
-    if len(truth.y) != data.X.shape[0]:
-        from fewfold.exceptions import ArtifactError
-
-        raise ArtifactError(
-            f"The file of the labels is about {len(truth.y)} rows, the features have "
-            f"{data.X.shape[0]}. Move it away and run again."
-        )
+    check_rows([("labels", len(truth.y), data.X.shape[0])])
     task = Task(
         data.X,
         truth.y,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fewfold.exceptions import ArtifactError
 from fewfold.methods.base import ManifoldModel
 from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.cells import METHOD_PREFIX
-from fewfold.pipeline.stage_files import Labels, Splits, read_features, read_labels
+from fewfold.pipeline.stage_files import Labels, Splits, check_rows, read_features, read_labels
 from fewfold.pipeline.training import Inputs
 
 # Arrays with one entry per row, of manifolds and of the points encoded in them.
@@ -133,22 +132,6 @@ def _check_rows(data, truth, stages) -> None:
         first = next(iter(manifold.points_new.values()))
         found.append(("points (new rows)", len(first), new))
     check_rows(found)
-
-
-def check_rows(found) -> None:
-    """Refuse files that are not about the same rows.
-
-    Parameters
-    ----------
-    found : iterable of (str, int, int or None)
-        The name of a file, the number of its rows, and that of the features it belongs to.
-    """
-    for name, rows, wanted in found:
-        if rows != wanted:
-            raise ArtifactError(
-                f"The file of the {name} is about {rows} rows, the features have {wanted}. "
-                "Move it away and run again."
-            )
 
 
 def cells_of(file, splits: Splits, n_rows: int, method: str | None = None) -> list[dict]:

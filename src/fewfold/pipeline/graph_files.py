@@ -8,6 +8,9 @@ from fewfold.graph.build import GraphSettings, NeighborGraph
 from fewfold.graph.neighbors import Neighbors
 from fewfold.pipeline import artifacts
 
+_ARRAYS = ("W", "scales", "component", "isolated")
+_NEIGHBORS = ("indices", "distances")
+
 
 def write_neighbors(path, neighbors: Neighbors, rows=None, *, stage="search_neighbors", **prov):
     """Write one tile of a neighbor search; ``rows`` are its rows' numbers if not consecutive."""
@@ -58,33 +61,46 @@ def _recall_of(tiles):
     return float(np.average(recalls, weights=[t.shape("indices")[0] for t in known]))
 
 
+def add_graph(out, graph: NeighborGraph, prefix: str = "") -> dict:
+    """Add the arrays of a graph to a file; return what else `graph_in` needs, as plain values."""
+    for key in _ARRAYS:
+        out.add(prefix + key, getattr(graph, key))
+    for key in _NEIGHBORS:
+        out.add(prefix + key, getattr(graph.neighbors, key))
+    return {
+        "bandwidth": float(graph.bandwidth),
+        "n_components": int(graph.n_components),
+        "recall": graph.neighbors.recall,
+    }
+
+
+def graph_in(file, notes: dict, settings: dict, prefix: str = "") -> NeighborGraph:
+    """Return a graph whose arrays an open file holds."""
+    arrays = {key: file[prefix + key] for key in (*_ARRAYS, *_NEIGHBORS)}
+    component, count = arrays["component"], notes["n_components"]
+    if len(component) and component.max() + 1 != count:
+        file.fail(f"announces {count} components but numbers {component.max() + 1}")
+    for key in ("indices", "isolated", "component"):
+        file.check_rows(prefix + key, arrays[key], len(arrays["scales"]))
+    neighbors = Neighbors(*(arrays.pop(key) for key in _NEIGHBORS), notes["recall"])
+    return NeighborGraph(
+        neighbors=neighbors,
+        settings=GraphSettings.from_dict(settings),
+        bandwidth=notes["bandwidth"],
+        n_components=count,
+        **arrays,
+    )
+
+
 def write_graph(path, graph: NeighborGraph, **prov) -> None:
     """Write a graph with its components and isolated points."""
     with artifacts.writing(path, "build_graph", settings=graph.settings.to_dict(), **prov) as out:
-        out.add("W", graph.W)
-        out.add("indices", graph.neighbors.indices)
-        out.add("distances", graph.neighbors.distances)
-        out.add("scales", graph.scales)
-        out.add("component", graph.component)
-        out.add("isolated", graph.isolated)
-        out.note("bandwidth", graph.bandwidth)
-        out.note("n_components", int(graph.n_components))
-        out.note("recall", graph.neighbors.recall)
+        for key, value in add_graph(out, graph).items():
+            out.note(key, value)
 
 
 def read_graph(path) -> NeighborGraph:
     """Read a graph back."""
     with artifacts.read(path, "build_graph") as file:
-        component, count = file["component"], file.note("n_components")
-        if len(component) and component.max() + 1 != count:
-            file.fail(f"announces {count} components but numbers {component.max() + 1}")
-        return NeighborGraph(
-            W=file["W"],
-            neighbors=Neighbors(file["indices"], file["distances"], file.note("recall")),
-            settings=GraphSettings.from_dict(file.settings),
-            scales=file["scales"],
-            bandwidth=file.note("bandwidth"),
-            n_components=count,
-            component=component,
-            isolated=file["isolated"],
-        )
+        notes = {key: file.note(key) for key in ("bandwidth", "n_components", "recall")}
+        return graph_in(file, notes, file.settings)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fewfold.exceptions import ArtifactError
 from fewfold.pipeline import artifacts, layout
 from fewfold.pipeline.protocol import derive_seed
 from fewfold.pipeline.stage_schemas import SCHEMAS
@@ -117,3 +118,19 @@ def read_splits(path, n_rows: int | None = None) -> Splits:
             file.note("protocol"),
             file.note("seed"),
         )
+
+
+def check_rows(found) -> None:
+    """Refuse files that are not about the same rows.
+
+    Parameters
+    ----------
+    found : iterable of (str, int, int or None)
+        The name of a file, the number of its rows, and that of the features it belongs to.
+    """
+    for name, rows, wanted in found:
+        if rows != wanted:
+            raise ArtifactError(
+                f"The file of the {name} is about {rows} rows, the features have {wanted}. "
+                "Move it away and run again."
+            )

@@ -160,12 +160,7 @@ class Desk:
             return {**self.state(tab), "said": said}
 
     def _row_of(self, given):
-        row = given.get("row")
-        if isinstance(row, bool) or not isinstance(row, int):
-            raise InputError("A row number is needed.")
-        if not 0 <= row < self.session.record.n_rows:
-            raise InputError(f"row {row}: there are {self.session.record.n_rows} rows.")
-        return row
+        return self.session.record.check_row(given.get("row"))
 
     def _answer(self, tab, given):
         row, name = self._row_of(given), given.get("class")

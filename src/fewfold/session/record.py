@@ -111,7 +111,7 @@ class Record:
             if event["name"] not in self.classes:
                 self.classes.append(str(event["name"]))
         elif kind in ("answer", "not_sure", "skip", "flag", "offer", "undo"):
-            row = self._check_row(event["row"])
+            row = self.check_row(event["row"])
             self._apply_row(kind, row, event)
         elif kind == "freeze":
             self._read_frozen(event)
@@ -134,7 +134,8 @@ class Record:
             self.answered[row] = event
             self.skipped.pop(row, None)
 
-    def _check_row(self, row) -> int:
+    def check_row(self, row) -> int:
+        """Return a row number; raise an error for anything else."""
         if isinstance(row, bool) or not isinstance(row, (int, np.integer)):
             raise InputError(f"row {row!r}: a row number from 0 to {self.n_rows - 1} is needed.")
         if not 0 <= row < self.n_rows:
@@ -167,7 +168,7 @@ class Record:
 
     def put(self, row: int, name: str | None, **notes) -> dict:
         """Store an answer (None: not sure) with what is known of how the row was offered."""
-        row = self._check_row(row)
+        row = self.check_row(row)
         if self.given[row] >= 0:
             raise InputError(f"Row {row} is labeled in the input; it cannot be answered.")
         if name is None:
@@ -177,7 +178,7 @@ class Record:
 
     def offer(self, row: int) -> None:
         """Record that a row of the audit was shown."""
-        self._happen({"kind": "offer", "row": self._check_row(row)})
+        self._happen({"kind": "offer", "row": self.check_row(row)})
 
     def next_audit(self, answers) -> int | None:
         """Return the next row of the audit of the running estimate."""
@@ -186,11 +187,11 @@ class Record:
 
     def skip(self, row: int) -> None:
         """Skip a row."""
-        self._happen({"kind": "skip", "row": self._check_row(row)})
+        self._happen({"kind": "skip", "row": self.check_row(row)})
 
     def flag(self, row: int, on: bool = True) -> None:
         """Flag a row for later review, or remove the flag."""
-        self._happen({"kind": "flag", "row": self._check_row(row), "on": bool(on)})
+        self._happen({"kind": "flag", "row": self.check_row(row), "on": bool(on)})
 
     def undo(self) -> int | None:
         """Undo the latest answer; return its row."""
@@ -214,9 +215,9 @@ class Record:
         theirs: dict[int, dict] = {}
         for event in events:
             if event["kind"] in ("answer", "not_sure"):
-                theirs[self._check_row(event.get("row"))] = event
+                theirs[self.check_row(event.get("row"))] = event
             elif event["kind"] == "undo":
-                theirs.pop(self._check_row(event.get("row")), None)
+                theirs.pop(self.check_row(event.get("row")), None)
         n, disagreements = 0, []
         for row, event in theirs.items():
             name = event.get("class") if event["kind"] == "answer" else None
