@@ -5,6 +5,7 @@ import importlib.util
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 
@@ -26,6 +27,15 @@ def mutated(name: str, old: str, new: str) -> ModuleType:
 def assert_caught(check, name: str, old: str, new: str) -> None:
     """Run a check on the module as it is, and on a mutated copy, which it must refuse."""
     check(importlib.import_module(name))
-    changed = mutated(name, old, new)
+    assert_refused(check, mutated(name, old, new))
+
+
+def assert_refused(check, module: ModuleType) -> None:
+    """Run a check on a changed module, which it must not pass."""
     with pytest.raises(Exception):  # noqa: B017 - an error is noticed as well as a wrong value
-        check(changed)
+        check(module)
+
+
+def rng() -> np.random.Generator:
+    """Return the generator that checks draw their data from."""
+    return np.random.default_rng(0)

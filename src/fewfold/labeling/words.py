@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fewfold.report.findings import plain
+from fewfold.report.findings import joined, plain
 
 
 def method_words(comparison: dict, most: int = 4) -> str:
@@ -17,11 +17,7 @@ def method_words(comparison: dict, most: int = 4) -> str:
     members = sorted(comparison["members"], key=lambda m: -m["weight"])
     if len(members) == 1:
         return members[0]["name"]
-    words = [f"{m['name']} ({100 * m['weight']:.0f} %)" for m in members[:most]]
-    if len(members) > most:
-        return f"{', '.join(words)} and {len(members) - most} more"
-    *others, last = words
-    return f"{', '.join(others)} and {last}"
+    return joined([f"{m['name']} ({100 * m['weight']:.0f} %)" for m in members], most)
 
 
 def size_words(count: int) -> str:

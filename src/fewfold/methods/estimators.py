@@ -284,6 +284,8 @@ class GraphClassifier(SemiSupervisedClassifier):
 
     def _unpack(self, values: dict) -> None:
         self.graph_ = unpack_graph(values)
+        if "label_distributions_" in values:  # where the state says no more, all have an answer
+            self.is_reached_ = np.ones(len(values["label_distributions_"]), bool)
         super()._unpack(values)
 
     def __sklearn_tags__(self):

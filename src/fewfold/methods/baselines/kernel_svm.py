@@ -181,7 +181,3 @@ class GraphSVC(KernelSVC, GraphClassifier):
         own = self._own_proba(X, kernel)
         weights = self._extension(X, extension)
         return smooth_new(weights, self.label_distributions_, own, self.smoothing)
-
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self.is_reached_ = np.ones(len(self.label_distributions_), bool)

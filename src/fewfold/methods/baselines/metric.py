@@ -220,9 +220,5 @@ class MetricSVC(HoldsSVM, GraphClassifier):
         own = self._svm_proba(project(X, self.axes_, self.offset_))
         return smooth_new(weights, self.label_distributions_, own, self.smoothing)
 
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self.is_reached_ = np.ones(len(self.label_distributions_), bool)
-
 
 _last: list = []  # of the rows seen last: a job trains many draws of one dataset

@@ -1,7 +1,7 @@
-"""Formulas and constants of atlas, eigenbasis and invariance, changed one by one: each is caught.
+"""Formulas and constants of atlas, changed one by one: each is caught.
 
 A line of `MUTATIONS` replaces one piece of a module's source, which must occur once, and runs the
-check of that module on the result. Checks write the papers' formulas out with loops and dense
+check of that module on the result. Checks write the paper's formulas out with loops and dense
 matrices, and use nothing of the module but what they check.
 """
 
@@ -11,15 +11,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from _source_mutations import mutated
+from _source_mutations import assert_refused, mutated, rng
 from numpy.testing import assert_allclose
-from scipy import sparse
 
-ATLAS, EIGEN, INVARIANT = (f"fewfold.methods.{n}." for n in ("atlas", "eigenbasis", "invariance"))
-
-
-def rng():
-    return np.random.default_rng(0)
+ATLAS = "fewfold.methods.atlas."
 
 
 def check_charts(m):
@@ -271,196 +266,6 @@ def check_atlas_variants(m):
     }  # fmt: skip
 
 
-def check_regression(m):
-    g = rng()
-    assert [m.vector_count(0.2, n, 500, 3) for n in (20, 103, 1000)] == [4, 21, 200]
-    assert m.vector_count(0.2, 3, 500, 10, 1) == 1 and m.vector_count(0.2, 30, 500, 10) == 10
-    assert m.vector_count(0.2, 1000, 500, 3, None, 90) == 90
-    assert m.many_vectors(0.2, 5, 10_000, None) == 200 and m.many_vectors(0.2, 5, 300, None) == 60
-    targets = m.signed_targets(np.array([0, 2, 1]), 3)
-    assert targets.tolist() == [[1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
-    E, values = g.normal(size=(12, 4)), np.array([0.0, 0.5, 1.0, 3.0])
-    t = g.normal(size=(12, 2))
-    assert_allclose(m.fit_basis(E, t, values).coefficients, np.linalg.lstsq(E, t, rcond=None)[0])
-    penalty = np.diag(values**2 / np.mean(values**2))
-
-    def solved(rows, ridge):
-        A, n = E[rows], 12  # the penalty of the whole
-        return np.linalg.solve(A.T @ A + ridge * n * penalty, A.T @ t[rows])
-
-    fit = m.fit_basis(E, t, values, 0.3)
-    assert_allclose(fit.coefficients, solved(np.arange(12), 0.3), rtol=1e-6)
-    left = [E[i] @ solved(np.delete(np.arange(12), i), 0.3) for i in range(12)]
-    assert_allclose(fit.left_out, left, rtol=1e-6)
-    tried = [m.fit_basis(E, t, values, r) for r in (0.0, *10.0 ** np.arange(-6, 1.5, 0.5))]
-    errors = [np.mean((f.left_out - t) ** 2) for f in tried]
-    assert_allclose(m.fit_basis(E, t, values, "loo").ridge, tried[int(np.argmin(errors))].ridge)
-    assert_allclose(m.left_out_error(fit, t), np.mean((fit.left_out - t) ** 2))
-    W = sparse.csr_array(g.random((3, 5)))
-    V, lam = g.normal(size=(5, 2)), np.array([0.1, 0.95])
-    mean = (W @ V) / W.sum(axis=1)[:, None]
-    assert_allclose(m.extend_vectors(lam, V, W, "random_walk", "harmonic"), mean)
-    assert_allclose(m.extend_vectors(lam, V, W, "random_walk"), mean / (1 - np.array([0.1, 0.9])))
-    share = lam / W.sum(axis=1)[:, None]
-    assert_allclose(
-        m.extend_vectors(lam, V, W, "unnormalized"), mean / (1 - np.minimum(share, 0.9))
-    )
-    vectors = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
-    assert m.reached_columns(vectors, np.array([True, False, True]), 2).tolist() == [0, 2]
-    assert m.response_scale(np.zeros((4, 2)), np.zeros(4, int)) == 2.0
-    sure = np.array([[1.0, -1], [-1, 1]] * 5)
-    assert_allclose(m.response_scale(sure, np.array([0, 1] * 5)), 10, rtol=1e-3)
-    assert_allclose(m.response_scale(sure, np.array([1, 0] * 5)), 0.1, rtol=1e-3)
-
-
-def check_eigenbasis_model(m):
-    assert m.CLEARLY_LESS == 0.9 and m.MOST_VECTORS == 200
-    assert m.VARIANTS["published"] == {
-        "laplacian": "unnormalized", "weights": "binary", "ridge": 0.0, "min_vectors": 1,
-    }  # fmt: skip
-    assert m.VARIANTS["default"] == {
-        "laplacian": "random_walk", "weights": "self_tuning", "ridge": "loo", "min_vectors": None,
-    }  # fmt: skip
-    g = rng()
-    V = np.linalg.qr(g.normal(size=(30, 8)))[0]
-    basis = {
-        "eigenvectors": V, "eigenvalues": np.arange(8) / 8, "components": np.zeros(30, int),
-        "degrees": np.ones(30),
-    }  # fmt: skip
-    rows, codes = np.arange(20), g.integers(0, 3, 20)
-    model = m.EigenbasisModel(basis, rows, codes, n_vectors=5, ridge=0.0)
-    targets = 2.0 * np.eye(3)[codes] - 1
-    expected = V[:, :5] @ np.linalg.lstsq(V[:20, :5], targets, rcond=None)[0]
-    assert_allclose(model.responses(), expected, atol=1e-8)
-    weights = sparse.csr_array(g.random((4, 30)))
-    found = model.new_responses(weights, "random_walk", "nystrom")[0]
-    mean = (weights @ V[:, :5]) / weights.sum(axis=1)[:, None] / (1 - np.arange(5) / 8)
-    coefficients = np.linalg.lstsq(V[:20, :5], targets, rcond=None)[0]
-    assert_allclose(found, mean @ coefficients, atol=1e-8)
-
-
-def check_laplacian(m):
-    g = rng()
-    W = np.triu(g.random((5, 5)), 1)
-    W += W.T
-    d = W.sum(axis=1)
-    expected = {
-        "unnormalized": np.diag(d) - W,
-        "symmetric": np.eye(5) - W / np.sqrt(np.outer(d, d)),
-        "random_walk": np.eye(5) - W / d[:, None],
-    }
-    for kind, L in expected.items():
-        assert_allclose(m.laplacian(sparse.csr_array(W), kind).toarray(), L, atol=1e-12)
-
-
-def ring(n=3, copies=4, d=5):
-    return rng().normal(size=(n, copies, d)), np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
-
-
-def check_graphs(m):
-    copies, edges = ring()
-    squared = [[np.sum((x[a] - x[b]) ** 2) for a, b in edges] for x in copies]
-    delta = 1 / np.mean(squared)
-    distances = [
-        np.linalg.norm(x[a] - x[b]) for x in copies for a, b in itertools.combinations(range(4), 2)
-    ]
-    assert_allclose(m.neighbor_delta(squared), delta)
-    assert_allclose(m.node_delta(copies), 1 / np.mean(distances) ** 2)
-    for given in (None, 0.2):
-        for x, L in zip(copies, m.orbit_laplacians(copies, edges, given)):
-            W = np.zeros((4, 4))
-            for a, b in edges:
-                w = np.exp(-(delta if given is None else given) * np.sum((x[a] - x[b]) ** 2))
-                W[a, b] = W[b, a] = w
-            assert_allclose(L, np.diag(W.sum(axis=1)) - W, atol=1e-9)
-    V = copies.reshape(-1, 5)
-    square = np.sum((V[:, None] - V[None]) ** 2, axis=2)
-    near = np.argsort(square, axis=1)[:, 1:4]
-    chosen = np.take_along_axis(square, near, 1)
-    W = np.zeros((12, 12))
-    np.put_along_axis(W, near, np.exp(-chosen / chosen.mean()), 1)
-    W = np.maximum(W, W.T)
-    L = np.diag(W.sum(axis=1)) - W
-    assert_allclose(m.knn_laplacian(V.astype(np.float32), 3).toarray(), L, atol=1e-4)
-    mean_degree = W.sum() / 12
-    assert_allclose(m.data_laplacian(sparse.csr_array(W)).toarray(), L / mean_degree, atol=1e-9)
-    assert_allclose(m.powered(sparse.csr_array(L), 3).toarray(), L @ L @ L, atol=1e-9)
-
-
-def deformed_by_definition(strength, gamma=0.3):
-    from fewfold.methods.invariance.graphs import block_diagonal, orbit_laplacians
-
-    copies, edges = ring()
-    V = copies.reshape(-1, 5)
-    K = np.exp(-gamma * np.sum((V[:, None] - V[None]) ** 2, axis=2))
-    blocks = orbit_laplacians(copies, edges)
-    M = strength * block_diagonal(blocks).toarray()
-    return V, blocks, M, K, K - K @ np.linalg.inv(np.eye(12) + M @ K) @ M @ K
-
-
-def kernel_03(A, B):
-    return np.exp(-0.3 * np.sum((A[:, None] - B[None]) ** 2, axis=2))
-
-
-def check_deformed(m):
-    V, _, M, K, expected = deformed_by_definition(3.0)
-    keep = np.array([0, 4, 8])
-    T = m.sparse_coefficients(K, sparse.csr_array(M), keep)
-    assert_allclose(K @ T, expected[:, keep], atol=1e-9)
-    assert_allclose(m.Expansion(V, T, kernel_03)(V), expected[:, keep], atol=1e-9)
-    root = m.lowrank_root(K)
-    assert_allclose(root.T @ root, K + 1e-6 * np.eye(12), atol=1e-9)
-    seminorm = m.lowrank_middle(root, K, sparse.csr_array(M))
-    T = m.lowrank_coefficients(root, seminorm, K[:, keep])
-    assert_allclose(K @ T, expected[:, keep], atol=1e-3)  # all functions: the same
-    image = np.random.default_rng(1).normal(size=(2, 5)).astype(np.float32)
-    found = m.BaseKernel("rbf", 0.3)(image, image)
-    assert_allclose(found, kernel_03(image, image), rtol=1e-5)
-
-
-def check_blocks(m):
-    keep = np.array([0, 4, 8])
-    for strength in (0.7, 50.0):
-        V, blocks, _, K, expected = deformed_by_definition(strength)
-        system = m.block_system(kernel_03, V, blocks, keep, K[keep])
-        plain = K[np.ix_(keep, keep)]
-        assert_allclose(
-            plain - system.correction(strength), expected[np.ix_(keep, keep)], atol=1e-9
-        )
-        assert_allclose(K @ system.coefficients(strength), expected[:, keep], atol=1e-9)
-    # A ring that turns into itself: four sectors of one copy, by a Fourier transform.
-    turn = np.array([[np.cos(a), np.sin(a)] for a in np.arange(4) * np.pi / 2])
-    radius = np.array([1.0, 1.7, 0.4])
-    phase = np.array([0.1, 0.9, 2.0])
-    rotate = np.array([[[np.cos(p), -np.sin(p)], [np.sin(p), np.cos(p)]] for p in phase])
-    copies = np.einsum("nij,mj->nmi", radius[:, None, None] * rotate, turn)
-    V, L = (
-        copies.reshape(-1, 2),
-        np.diag([2.0] * 4) - np.roll(np.eye(4), 1, 0) - np.roll(np.eye(4), -1, 0),
-    )
-    blocks = np.stack([L, 2 * L, 0.5 * L])
-    M = np.zeros((12, 12))
-    for i, block in enumerate(blocks):
-        M[4 * i : 4 * i + 4, 4 * i : 4 * i + 4] = 2.0 * block
-    K, keep = kernel_03(V, V), np.array([1, 5, 9])
-    expected = K - K @ np.linalg.inv(np.eye(12) + M @ K) @ M @ K
-    system = m.block_system(kernel_03, V, blocks, keep, K[keep], order=4)
-    plain = K[np.ix_(keep, keep)]
-    assert_allclose(plain - system.correction(2.0), expected[np.ix_(keep, keep)], atol=1e-9)
-    assert_allclose(K @ system.coefficients(2.0), expected[:, keep], atol=1e-9)
-
-
-def check_invariance_selection(m):
-    assert (m.WIDTHS, m.PENALTIES, m.STRENGTHS) == ((1, 2, 4), (1, 10, 100), (10, 100, 1000))
-    assert m.VARIANTS["published"]["deformation"] == 100
-    assert m.VARIANTS["default"]["deformation"] == (10, 100, 1000)
-    A = rng().normal(size=(6, 3))
-    gram = A @ A.T + 7
-    centered = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-    assert_allclose(m.penalty_scale(gram), 1 / np.mean(np.diag(centered)))
-    assert m.middle([1, 2, 3]) == 2
-
-
 CHECKS = {
     ATLAS + "charts": check_charts,
     ATLAS + "energy": check_energy,
@@ -473,13 +278,6 @@ CHECKS = {
     ATLAS + "settings": check_atlas_settings,
     ATLAS + "selection": check_atlas_selection,
     ATLAS + "estimator": check_atlas_variants,
-    EIGEN + "regression": check_regression,
-    EIGEN + "estimator": check_eigenbasis_model,
-    "fewfold.linalg.laplacian": check_laplacian,
-    INVARIANT + "graphs": check_graphs,
-    INVARIANT + "deformed": check_deformed,
-    INVARIANT + "blocks": check_blocks,
-    INVARIANT + "selection": check_invariance_selection,
 }
 
 MUTATIONS = [
@@ -585,100 +383,6 @@ MUTATIONS = [
     ),
     (ATLAS + "estimator", '"balanced": False', '"balanced": True'),
     (ATLAS + "estimator", '"solver": "sgd"', '"solver": "batch"'),
-    (EIGEN + "regression", "round(n_vectors * n_labeled)", "int(n_vectors * n_labeled)"),
-    (EIGEN + "regression", "n_classes if minimum is None", "2 if minimum is None"),
-    (EIGEN + "regression", "MANY_VECTORS = 200", "MANY_VECTORS = 100"),
-    (EIGEN + "regression", "n_points // 5", "n_points // 4"),
-    (EIGEN + "regression", "SMOOTHNESS = 2.0", "SMOOTHNESS = 1.0"),
-    (EIGEN + "regression", "np.logspace(-6, 1, 15)", "np.logspace(-6, -1, 11)"),
-    (EIGEN + "regression", "n_classes), -1.0)", "n_classes), 0.0)"),
-    (EIGEN + "regression", "stretch / stretch.mean()", "stretch / stretch.max()"),
-    (EIGEN + "regression", "self.s**2 / (self.s**2 + strength)", "self.s / (self.s + strength)"),
-    (EIGEN + "regression", "strength * len(E)", "strength"),
-    (
-        EIGEN + "regression",
-        "response - leverage * self.targets",
-        "response + leverage * self.targets",
-    ),
-    (
-        EIGEN + "regression",
-        "mean / (1 - np.minimum(relative, 0.9))",
-        "mean / (1 - np.minimum(relative, 0.8))",
-    ),
-    (
-        EIGEN + "regression",
-        "eigenvalues / np.where(d > 0, d, 1)[:, None]",
-        "eigenvalues * np.where(d > 0, d, 1)[:, None]",
-    ),
-    (EIGEN + "regression", "_DEFAULT_SCALE = 2.0", "_DEFAULT_SCALE = 1.0"),
-    (EIGEN + "regression", "np.log(0.1), np.log(10.0)", "np.log(0.5), np.log(10.0)"),
-    (EIGEN + "regression", "1e-6 * total", "2 * total"),
-    (EIGEN + "estimator", "CLEARLY_LESS = 0.9", "CLEARLY_LESS = 1.0"),
-    (EIGEN + "estimator", "MOST_VECTORS = 200", "MOST_VECTORS = 100"),
-    (EIGEN + "estimator", '"ridge": 0.0', '"ridge": 0.1'),
-    (EIGEN + "estimator", '"weights": "binary"', '"weights": "heat"'),
-    (EIGEN + "estimator", '"laplacian": "unnormalized"', '"laplacian": "symmetric"'),
-    (EIGEN + "estimator", '"min_vectors": 1', '"min_vectors": 2'),
-    (EIGEN + "estimator", "coefficients = self.unit * self.fitted", "coefficients = self.fitted"),
-    (EIGEN + "estimator", "return self.unit * (E @", "return (E @"),
-    ("fewfold.linalg.laplacian", "sparse.diags_array(d) - W", "sparse.diags_array(d) + W"),
-    ("fewfold.linalg.laplacian", 'np.sqrt(d) if kind == "symmetric"', 'd if kind == "symmetric"'),
-    ("fewfold.linalg.laplacian", "data *= inverse[W.indices]", "data *= 1"),
-    (
-        "fewfold.linalg.laplacian",
-        "sparse.csr_array(identity - scaled)",
-        "sparse.csr_array(identity + scaled)",
-    ),
-    (INVARIANT + "graphs", "return 1.0 / mean", "return 2.0 / mean"),
-    (INVARIANT + "graphs", "L[:, b, a] -= w", "L[:, b, a] += w"),
-    (INVARIANT + "graphs", "L[:, b, b] += w", "L[:, b, b] += 0"),
-    (INVARIANT + "graphs", ".mean() ** 2)", ".mean())"),
-    (
-        INVARIANT + "graphs",
-        "np.triu_indices(copies.shape[1], 1)",
-        "np.triu_indices(copies.shape[1], 0)",
-    ),
-    (INVARIANT + "graphs", "laplacian(W.maximum(W.T)", "laplacian(W.minimum(W.T)"),
-    (INVARIANT + "graphs", "float(np.mean(degrees(W)))", "float(np.max(degrees(W)))"),
-    (INVARIANT + "graphs", "range(power - 1)", "range(power)"),
-    (INVARIANT + "deformed", "A.ravel()[:: len(K) + 1] += 1", "A.ravel()[:: len(K) + 1] += 2"),
-    (INVARIANT + "deformed", "M.astype(K.dtype) @ K", "K @ M.astype(K.dtype).toarray()"),
-    (INVARIANT + "deformed", "range(-6, 1)", "range(-3, 1)"),
-    (
-        INVARIANT + "deformed",
-        "inner.ravel()[:: len(inner) + 1] += 1",
-        "inner.ravel()[:: len(inner) + 1] += 2",
-    ),
-    (INVARIANT + "deformed", "@ (rows @ features)", "@ features[first : first + block_nodes]"),
-    (INVARIANT + "blocks", "total += strength * share", "total += share"),
-    (INVARIANT + "blocks", "strength * right", "right"),
-    (
-        INVARIANT + "blocks",
-        'A.ravel(order="K")[:: len(A) + 1] += 1',
-        'A.ravel(order="K")[:: len(A) + 1] += 2',
-    ),
-    (
-        INVARIANT + "blocks",
-        "T[self.keep, np.arange(len(self.keep))] += 1",
-        "T[self.keep, np.arange(len(self.keep))] += 0",
-    ),
-    (INVARIANT + "blocks", "vectors * np.sqrt(values)", "vectors * values"),
-    (INVARIANT + "blocks", "(1 if 2 * f % order == 0 else 2) / order", "1 / order"),
-    (INVARIANT + "blocks", "frequency * (s - own)", "frequency * s"),
-    (INVARIANT + "blocks", "np.roll(seen, -own, axis=2)", "seen"),
-    (INVARIANT + "selection", "WIDTHS = (1.0, 2.0, 4.0)", "WIDTHS = (1.0, 2.0, 8.0)"),
-    (INVARIANT + "selection", "PENALTIES = (1.0, 10.0, 100.0)", "PENALTIES = (1.0, 10.0, 50.0)"),
-    (
-        INVARIANT + "selection",
-        "STRENGTHS = (10.0, 100.0, 1000.0)",
-        "STRENGTHS = (1.0, 100.0, 1000.0)",
-    ),
-    (
-        INVARIANT + "selection",
-        '"published": {"deformation": 100.0}',
-        '"published": {"deformation": 10.0}',
-    ),
-    (INVARIANT + "selection", "np.mean(np.diag(gram)) - np.mean(gram)", "np.mean(np.diag(gram))"),
 ]
 
 
@@ -690,6 +394,4 @@ def test_what_is_there_passes(name):
 @pytest.mark.parametrize(("name", "old", "new"), MUTATIONS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_change_is_caught(name, old, new):
-    module = mutated(name, old, new)
-    with pytest.raises(Exception):  # noqa: B017 - a wrong result, or none at all
-        CHECKS[name](module)
+    assert_refused(CHECKS[name], mutated(name, old, new))
