@@ -83,10 +83,13 @@ def oracles(config: dict) -> set[str]:
 
 
 def explanations(config: dict) -> dict[str, str]:
-    """Explain the methods of a config: what its learner does, and the settings of its entry."""
-    found = {}
-    for name, entry in (config.get("methods") or {}).items():
-        settings = dict(entry or {})
+    """Explain the methods that a config runs: what the learner does, the settings of the entry.
+
+    Without a list of methods to run, all of them.
+    """
+    found, entries = {}, config.get("methods") or {}
+    for name in (config.get("run") or {}).get("methods", entries):
+        settings = dict(entries.get(name) or {})
         learner = methods().get(settings.pop("learner", None))
         if learner is None:
             continue
