@@ -13,7 +13,7 @@ LOW_MEMORY_GB, LOW_DISK_GB = 2.0, 2.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: ``level`` is ok, warning or error; ``advice`` says what to do."""
+    """One check: ``level`` is ok, warning or error; ``advice`` says what to do."""
 
     level: str
     what: str
@@ -22,7 +22,7 @@ class Finding:
 
 
 def examine(folder: Path = Path("."), profile: str | None = None) -> list[Finding]:
-    """Look at everything a run depends on.
+    """Check everything a run depends on.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def check_packages() -> list[Finding]:
 
 
 def check_workflow() -> Finding:
-    """Find the workflow's files."""
+    """Check that the workflow's files are there."""
     from fewfold.exceptions import FewfoldError
     from fewfold.system.location import project_root
 
@@ -107,7 +107,7 @@ def check_cores() -> Finding:
 
 
 def check_memory() -> Finding:
-    """Look at the memory that is free."""
+    """Check how much memory is free."""
     import psutil
 
     memory = psutil.virtual_memory()
@@ -119,7 +119,7 @@ def check_memory() -> Finding:
 
 
 def check_disk(folder: Path) -> Finding:
-    """Look whether results can be written, and how much fits."""
+    """Check whether results can be written, and how much disk is free."""
     place = Path(folder).resolve()
     while not place.exists():
         place = place.parent
@@ -134,7 +134,7 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_home() -> Finding:
-    """Look whether there is a folder for caches (compiled code, Snakemake's sources)."""
+    """Check whether there is a folder for caches (compiled code, Snakemake's sources)."""
     from fewfold.system.caches import cache_home, ensure_cache
 
     private = ensure_cache()
@@ -147,7 +147,7 @@ def check_home() -> Finding:
 
 
 def check_compiled() -> Finding:
-    """Look whether numba finds a place for compiled code: without one it does not even start."""
+    """Check that numba has a folder for compiled code: without one it does not start."""
     try:
         from fewfold.system.compiled import njit, numba
 
@@ -163,7 +163,7 @@ def _probe(x):
 
 
 def check_mirror(mirror: str | None) -> Finding:
-    """Look at FEWFOLD_MIRROR."""
+    """Check FEWFOLD_MIRROR."""
     if not mirror:
         return Finding("ok", "mirror", "FEWFOLD_MIRROR is not set; datasets are downloaded")
     if not Path(mirror).is_dir():
@@ -181,7 +181,7 @@ def check_cache() -> Finding:
 
 
 def check_output_cache(cache: str | None) -> Finding:
-    """Look at Snakemake's cache between runs."""
+    """Check Snakemake's cache between runs."""
     if not cache:
         return Finding("ok", "cache between runs", "off (set SNAKEMAKE_OUTPUT_CACHE to a folder)")
     if not Path(cache).is_dir() or not os.access(cache, os.W_OK):

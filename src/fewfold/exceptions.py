@@ -30,7 +30,7 @@ class DownloadError(FewfoldError, OSError):
 
 
 class RunFailed(FewfoldError, RuntimeError):
-    """Snakemake ended with an error; what it said is in the message."""
+    """Snakemake ended with an error; the reason is in the message."""
 
 
 class Stopped(RunFailed):
@@ -42,7 +42,7 @@ class ConvergenceError(FewfoldError, RuntimeError):
 
 
 class FewfoldWarning(UserWarning):
-    """Base of fewfold's warnings: the result stands, but something deserves a look."""
+    """Base of fewfold's warnings: the result is valid, but should be checked."""
 
 
 class DataWarning(FewfoldWarning):

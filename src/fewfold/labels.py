@@ -1,4 +1,4 @@
-"""The one meaning of a label: which rows have one, class codes, class columns.
+"""Labels: which rows have one, class codes, class columns.
 
 A row of ``y`` is unlabeled if it holds -1, NaN, None, ``pandas.NA`` or, among strings and objects,
 "" or "-1". Inside the package classes are codes 0..n_classes-1 with -1 for unlabeled rows, and
@@ -47,7 +47,7 @@ class LabelSet:
 
     @property
     def mask(self) -> np.ndarray:
-        """Tell of each row whether it is labeled, shape (n_samples,)."""
+        """Whether each row is labeled, shape (n_samples,)."""
         mask = np.zeros(self.n_samples, bool)
         mask[self.rows] = True
         return mask
@@ -83,7 +83,7 @@ class LabelSet:
 
 
 def labeled_mask(y) -> np.ndarray:
-    """Tell which entries of ``y`` are labels: not -1, NaN, None, pandas.NA, "" or "-1".
+    """Return which entries of ``y`` are labels: not -1, NaN, None, pandas.NA, "" or "-1".
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def labeled_mask(y) -> np.ndarray:
 
 
 def _marks(y):
-    """Tell which entries are -1, and which are missing."""
+    """Return which entries are -1, and which are missing."""
     if y.dtype.kind == "f":
         return y == UNLABELED, np.isnan(y)
     if y.dtype.kind in "iub":
@@ -300,7 +300,7 @@ def _count(min_classes):
 
 
 def known_mask(y) -> np.ndarray:
-    """Tell which rows are known, of targets as the stages of the workflow store them.
+    """Return which rows are known, of targets as the stages of the workflow store them.
 
     Parameters
     ----------

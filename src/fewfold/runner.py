@@ -112,7 +112,7 @@ class _Watcher:
         return f"  (about {seconds:.0f} s left)" if seconds > 10 else ""
 
     def reason(self):
-        """The most useful words about why a run failed."""
+        """The most specific message about why a run failed."""
         if self.errors:
             return "; ".join(self.errors)
         for line in self.lines:
@@ -167,7 +167,7 @@ def run_snakemake(*, directory=None, echo=print, **options) -> int:
     Raises
     ------
     RunFailed
-        With the failing job's own words. What was finished before stays.
+        With the message of the failing job. What was finished before stays.
     """
     folder = run_directory(directory or Path.cwd())
     refuse_overwriting([folder / name for name in RUN_OUTPUTS], options.get("configfiles", ()))
@@ -249,5 +249,5 @@ def _why(folder, watcher):
         advice = "What was finished stays; run again after fixing it."
     return (
         f"The run did not finish: {watcher.reason()} {advice} "
-        f"Everything Snakemake said is in {log}, each job's log under logs/."
+        f"The whole output of Snakemake is in {log}, each job's log under logs/."
     )

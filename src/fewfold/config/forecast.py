@@ -56,7 +56,7 @@ def exercise() -> float:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds as a person would say them.
+    """Write seconds with the unit that fits: seconds, minutes, hours, days or years.
 
     Examples
     --------

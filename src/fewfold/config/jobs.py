@@ -141,7 +141,7 @@ class Jobs:
         return self._raw(wildcards, "labels")
 
     def holdout_settings(self, wildcards) -> dict:
-        """Which rows are set apart."""
+        """Which rows are held out."""
         entry = self.plan.dataset(wildcards.dataset)
         return {
             "holdout": entry.get("holdout", 0.2),
@@ -160,7 +160,7 @@ class Jobs:
         }
 
     def label_settings(self, wildcards) -> dict:
-        """Which rows are set apart, and how labeled rows are drawn."""
+        """Which rows are held out, and how labeled rows are drawn."""
         entry = self.plan.dataset(wildcards.dataset)
         draws = {
             "dataset": wildcards.dataset,

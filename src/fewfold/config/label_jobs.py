@@ -95,7 +95,7 @@ class LabelJobs(Jobs):
         return {"members": self.label.get("members", []), "seed": self.seed, **found}
 
     def answer_code(self, stage: str) -> Callable[[object], str]:
-        """Return the digest's function: a candidate that was fixed is to be asked again."""
+        """Return the digest's function: a candidate whose code changed is fitted again."""
 
         def digest(wildcards):
             names = self.label.get("members", [])

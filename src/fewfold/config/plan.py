@@ -151,7 +151,7 @@ class Plan:
         return self._describe(name)
 
     def n_held_out(self, name: str) -> int:
-        """Return how many rows an inductive dataset keeps from the model."""
+        """Return how many rows an inductive dataset holds out."""
         entry = self.dataset(name)
         if entry["protocol"] != "inductive":
             return 0
@@ -161,7 +161,7 @@ class Plan:
         return min(max(1, round(entry.get("holdout", 0.2) * shape.n_samples)), shape.n_samples - 1)
 
     def n_rows(self, name: str) -> int:
-        """Return how many rows the model sees."""
+        """Return the number of training rows."""
         return self.describe(name).n_samples - self.n_held_out(name)
 
     def _check_dataset(self, name):
@@ -404,7 +404,7 @@ class Plan:
         entry, n = self.config["graphs"][graph], self.n_rows(name)
         if self.is_approximate(name, graph):
             # Seconds for a million rows, of which sorting them into lists is a large part: one job,
-            # unless the run is told otherwise, as by the profile of a cluster.
+            # unless the config sets `tile_rows`, as the profile of a cluster does.
             return -(-n // self.config.get("tile_rows", n))
         return -(-n // entry.get("tile_rows", 20000))
 

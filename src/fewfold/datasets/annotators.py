@@ -1,4 +1,4 @@
-"""Several people's labels of the same rows: the likeliest label, and how reliable each person is.
+"""Labels of several people for the same rows: the most probable one, and how reliable each is.
 
 Dawid and Skene (1979): the true class of a row is unknown, each annotator has a table of how often
 a true class is called what, and expectation-maximization finds both from their agreement.
@@ -17,7 +17,7 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Consensus:
-    """What several annotators say together.
+    """The combined labels of several annotators.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Consensus:
     n_disputed: int
 
     def sentences(self) -> list[str]:
-        """Say in words who agrees with whom."""
+        """Describe in words which annotators agree."""
         each = ", ".join(f"{name}: {100 * share:.0f} %" for name, share in self.reliability.items())
         return [
             f"{len(self.reliability)} annotators, who disagree on {self.n_disputed} rows; the "
@@ -46,7 +46,7 @@ class Consensus:
 
 
 def combine_annotators(given: dict) -> Consensus:
-    """Join the labels of several annotators, each weighted by how reliable they turn out to be.
+    """Join the labels of several annotators, each weighted by their estimated reliability.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def combine_annotators(given: dict) -> Consensus:
 
 
 def dawid_skene(votes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate the true classes and the annotators' tables of confusion.
+    """Estimate the true classes and the annotators' confusion matrices.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one form in which every dataset is handed on."""
+"""The one representation of all datasets."""
 
 from __future__ import annotations
 

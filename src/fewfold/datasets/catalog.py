@@ -1,4 +1,4 @@
-"""The front door: load, describe and list datasets by name."""
+"""Load, describe and list datasets by name."""
 
 from __future__ import annotations
 

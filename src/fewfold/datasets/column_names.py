@@ -54,7 +54,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def check_wanted(file: Path, names: Sequence[str], only) -> None:
-    """Refuse a wish for columns that are not there."""
+    """Refuse options that name columns which do not exist."""
     known = set(names)  # a list would be searched once per column, of which there may be many
     for name in only or ():
         if name not in known:

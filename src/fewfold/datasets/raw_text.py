@@ -32,7 +32,7 @@ def raw_bytes(file: Path) -> memoryview:
 
 
 def forget(data: memoryview) -> None:
-    """Let go of the pages of a mapped file that were read: they count as memory of this process."""
+    """Release the pages of a mapped file that were read: they count as memory of this process."""
     if isinstance(data.obj, mmap.mmap) and hasattr(data.obj, "madvise"):
         data.obj.madvise(mmap.MADV_DONTNEED)
 

@@ -73,7 +73,7 @@ def read_usps(entry: Entry, paths: list[Path]) -> Dataset:
 
 
 def read_letter(entry: Entry, paths: list[Path]) -> Dataset:
-    """Read LETTER: integers 0..15 as float32, the last 4000 rows being the customary test set."""
+    """Read LETTER: integers 0..15 as float32, the last 4000 rows being the usual test set."""
     data = gunzip(paths[0], entry.files[0].content_size)
     lines = data.decode("ascii").split()
     y = np.array([ord(line[0]) - ord("A") for line in lines], dtype=np.int64)

@@ -23,11 +23,11 @@ NAMES_LIMIT = 1 << 28
 
 
 class _Cut(Exception):
-    """The connection ended early; what came is kept and the rest asked for again."""
+    """The connection ended early; the part received is kept, and the rest requested again."""
 
 
 class _Rejected(Exception):
-    """What came is not what was asked for."""
+    """The download is not the file that was requested."""
 
 
 def download(wanted: DataFile, target: Path, faults: list[str]) -> Path:

@@ -1,4 +1,4 @@
-"""A classifier's answers, averaged over the neighbor graph.
+"""Predictions of a classifier, averaged over the neighbor graph.
 
 Any classifier sees one row at a time; the graph knows which rows belong together. With P the
 class probabilities of all rows (one-hot where the label is given) and S the row-normalized
@@ -66,7 +66,7 @@ def smooth(W, proba, labeled, targets, share: float = SMOOTHING) -> np.ndarray:
 
 
 def smooth_new(extension, F, proba_new, share: float = SMOOTHING) -> np.ndarray:
-    """Average the answers of new rows with the smoothed ones of their neighbors.
+    """Average the predictions for new rows with the smoothed ones of their neighbors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Neighbors under a distance that ignores what does not matter: candidates, then re-ranking."""
+"""Neighbors under an invariant distance: candidates, then re-ranking."""
 
 from __future__ import annotations
 

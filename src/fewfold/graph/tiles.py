@@ -52,7 +52,7 @@ class SearchIndex:
 
 
 def build_search_index(X, settings: GraphSettings) -> SearchIndex:
-    """Sort the rows of ``X`` into lists, and settle on samples how many of them a row visits.
+    """Sort the rows of ``X`` into lists, and determine on samples how many of them a row visits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Chebyshev filters of sparse symmetric matrices, and a cheap look at their spectrum."""
+"""Chebyshev filters of sparse symmetric matrices, and an inexpensive estimate of their spectrum."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def _filtered(A, wanted, kernel, tol, seed, n_jobs):
         space.restart(V, residuals)
     if not space.is_complete and residuals.max() <= tol:
         raise ConvergenceError(
-            f"After {_ROUNDS} rounds more vectors of the {wanted} smallest eigenvalues turn up: "
+            f"After {_ROUNDS} rounds more vectors of the {wanted} smallest eigenvalues are found: "
             "the graph repeats one piece very often. Ask for fewer vectors."
         )
     _refuse(residuals, tol)

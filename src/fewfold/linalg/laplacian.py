@@ -55,7 +55,7 @@ def laplacian(W: sparse.csr_array, kind: str = "symmetric") -> sparse.csr_array:
 def components(W: sparse.csr_array) -> tuple[int, np.ndarray]:
     """Return the number of connected components and each node's component.
 
-    Components are numbered by size, largest first, so that a report can speak of "the first".
+    Components are numbered by size, largest first, so that a report can refer to "the first".
     """
     n = W.shape[0]
     if n and len(csgraph.breadth_first_order(W, 0, return_predecessors=False)) == n:

@@ -1,4 +1,4 @@
-"""Systems ``(I - S) V = B`` of large graphs: conjugate gradients over a ladder of coarser graphs.
+"""Systems ``(I - S) V = B`` of large graphs: conjugate gradients with a multigrid preconditioner.
 
 Nodes are put together with their neighbors, again and again until some hundred are left; what
 single edges smooth out slowly is solved on the coarser graphs (aggregation multigrid, Notay 2010).

@@ -149,7 +149,7 @@ class Implied:
     unless: tuple[str, tuple] | None = None
 
     def by(self, settings: dict) -> bool:
-        """Tell whether an entry with these settings needs the manifold."""
+        """Return whether an entry with these settings needs the manifold."""
         return self.unless is None or settings.get(self.unless[0]) not in self.unless[1]
 
 
@@ -249,7 +249,7 @@ class Method(Record):
     candidates: tuple[Candidate, ...] = ()
 
     def is_oracle(self, settings: dict) -> bool:
-        """Tell whether these settings give the method what no method can know."""
+        """Return whether these settings make the method an oracle, which is given the truth."""
         return self.oracle is not None and settings.get(self.oracle[0]) == self.oracle[1]
 
     def estimator_class(self, task: str = CLASSIFICATION):
@@ -320,7 +320,7 @@ class KernelType(Record):
     matrices: int = 1
 
     def is_by_budget(self, settings: dict) -> bool:
-        """Tell whether these settings ask for a matrix for each number of labels."""
+        """Return whether these settings ask for a matrix for each number of labels."""
         return self.by_budget is not None and settings.get(self.by_budget[0]) == self.by_budget[1]
 
 

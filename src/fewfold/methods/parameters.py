@@ -33,7 +33,7 @@ class Type:
         return Type({"anyOf": [*own, *other.schema.get("anyOf", [other.schema])]})
 
     def accepts(self, value) -> bool:
-        """Tell whether a value is allowed."""
+        """Return whether a value is allowed."""
         return _accepts(self.schema, value)
 
     def words(self) -> str:

@@ -73,7 +73,7 @@ def kernels() -> dict[str, KernelType]:
 
 
 def oracles(config: dict) -> set[str]:
-    """Name the methods of a config that are given what no method can know."""
+    """Name the oracles of a config: methods that are given the truth."""
     return {
         name
         for name, entry in (config.get("methods") or {}).items()

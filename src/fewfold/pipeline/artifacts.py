@@ -445,7 +445,7 @@ def atomic_path(path):
 
 
 def _in_short(error: OSError) -> str:
-    """The system's words for an error, out of the paragraph that HDF5 makes of it."""
+    """The system's message of an error, extracted from that of HDF5."""
     text = " ".join(str(error.strerror or error).split())
     found = re.search(r"error message = '([^']+)'", text)
     return found[1] if found else text

@@ -20,7 +20,7 @@ def derive_seed(seed: int, *axes) -> int:
 
 
 def held_out_rows(n: int, share: float, seed: int) -> np.ndarray:
-    """Choose the rows kept from the model in an inductive run, as a mask."""
+    """Choose the held-out rows of an inductive run, as a mask."""
     if not 0 < share < 1:
         raise InputError(f"holdout={share}: a share between 0 and 1 is needed.")
     count = min(max(1, round(share * n)), n - 1)
@@ -30,7 +30,7 @@ def held_out_rows(n: int, share: float, seed: int) -> np.ndarray:
 
 
 def held_out_mask(n: int, protocol: str, holdout, seed: int, test_mask=None) -> np.ndarray:
-    """Return the mask of rows kept from the model: none, the official test rows, or a share."""
+    """Return the mask of held-out rows: none, the official test rows, or a share."""
     if protocol != "inductive":
         return np.zeros(n, dtype=bool)
     if holdout != "official":

@@ -15,7 +15,7 @@ from fewfold.pipeline.stage_schemas import SCHEMAS
 
 @dataclass(frozen=True)
 class Features:
-    """Prepared rows: ``X`` is what models see, ``X_new`` what they never saw before predicting."""
+    """Prepared rows: ``X`` the training rows, ``X_new`` the out-of-sample rows."""
 
     X: Any
     X_new: Any

@@ -1,4 +1,4 @@
-"""What every stage script shares: its log, its progress lines, its way to fail."""
+"""What every stage script shares: its log, its progress lines, its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method is given for one labeled draw, and what it gives back."""
+"""What a method is given for one labeled draw, and what it returns."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def new_stages_for(model, method: Method, inputs: Inputs) -> dict:
 
 
 def outcome_of(method: Method, model, inputs: Inputs, n_classes: int) -> Outcome:
-    """Collect a fitted estimator's answers for all rows and new rows."""
+    """Collect a fitted estimator's predictions for all rows and new rows."""
     start = time.perf_counter()
     new = (None, None)
     if inputs.X_new is not None and inputs.X_new.shape[0]:
@@ -241,7 +241,7 @@ def fit_draw(
     seed: int,
     settings: dict,
 ) -> Outcome:
-    """Fit a method to one labeled draw and return its answers.
+    """Fit a method to one labeled draw and return its predictions.
 
     ``method`` is a record or the name of one; other arguments as in `fit_method`.
     """

@@ -1,4 +1,4 @@
-"""Files that a run set out to make: what is missing of them is made by the next run.
+"""Outputs that a run announced: those missing are made by the next run.
 
 Snakemake removes a job's old output before the job starts. If the job fails or is killed, nothing
 is left that could be compared with the config, and files made from the *old* output still look up
@@ -19,7 +19,7 @@ NOTE = ".snakemake/fewfold-unfinished.json"
 
 
 def missing_outputs(folder=".") -> list[str]:
-    """Return the files that earlier runs set out to make and that are not there.
+    """Return the files that earlier runs announced and did not make.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def set_out(outputs: Iterable[str], folder=".") -> None:
 
 
 def succeeded(folder=".") -> None:
-    """Note that a run has made all it set out to make."""
+    """Note that a run has made all files that it announced."""
     _write(missing_outputs(folder), folder)
 
 

@@ -40,7 +40,7 @@ def where(rows: Sequence[Mapping], **values) -> list[Mapping]:
 
 @dataclass(frozen=True)
 class PredictionView:
-    """One method's answer on one labeled draw of a dataset.
+    """One method's prediction on one labeled draw of a dataset.
 
     Parameters
     ----------

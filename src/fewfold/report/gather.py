@@ -127,7 +127,7 @@ def _dense_rows(X):
 
 
 def _predictions(files, n_rows):
-    """Each method's answer on the first trial with the most labels."""
+    """Each method's prediction on the first trial with the most labels."""
     splits, views = read_splits(files["splits"], n_rows), {}
     budget = splits.budgets[-1]
     for method, path in files["predictions"].items():
@@ -136,7 +136,7 @@ def _predictions(files, n_rows):
             trial = cells[0]["trial"]
             wanted = [c["name"] for c in cells if (c["trial"], c["budget"]) == (trial, budget)]
             if not wanted:
-                batch.fail(f"holds no answer of trial {trial} with {budget} labels")
+                batch.fail(f"holds no prediction of trial {trial} with {budget} labels")
             name = wanted[0]
             views[method] = PredictionView(
                 n_labeled=budget,

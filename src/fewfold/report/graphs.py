@@ -1,4 +1,4 @@
-"""What the graph changes: methods that differ only in the graph they stand on, side by side."""
+"""What the graph changes: methods that differ only in their graph, side by side."""
 
 from __future__ import annotations
 

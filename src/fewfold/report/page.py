@@ -1,4 +1,4 @@
-"""The report: one HTML page that opens offline and asks nobody for anything."""
+"""The report: one HTML page that opens offline and requests nothing."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _panels(
 
 
 def _shown_method(content, name: str, view: DatasetView, headline) -> str | None:
-    """The best method whose prediction is at hand."""
+    """The best method whose prediction is available."""
     if not view.predictions:
         return None
     order = [headline.method] if headline else []

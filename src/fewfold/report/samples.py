@@ -1,4 +1,4 @@
-"""Single rows worth a look: confused classes, and the most confident mistakes."""
+"""Single rows to check: confused classes, and the most confident mistakes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_IMAGE = 64
 
 @dataclass(frozen=True)
 class Sample:
-    """A row with what was said of it; ``image`` is an address or None."""
+    """A row with its caption; ``image`` is an address or None."""
 
     row: int
     truth: str

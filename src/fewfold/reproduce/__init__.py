@@ -1,1 +1,1 @@
-"""The papers' tables with our numbers beside them: published, measured, and what came of it."""
+"""The papers' tables with our numbers beside them: published, measured, and whether they agree."""

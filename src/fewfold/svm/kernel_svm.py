@@ -12,7 +12,7 @@ from fewfold.svm.probability import decisions_to_proba, pair_scores, pair_votes
 
 # A kernel of this many rows is computed once and sliced; above, each pair's on its own.
 _WHOLE = 6000
-# Up to this many labels each class is told from all the rest, above, pairs of classes: with few
+# One-vs-rest up to this many labels, one-vs-one above: with few
 # labels a pair sees too little; with many, one pair's kernel fits in memory and all do not.
 _FEW = 2000
 _CACHE_MB = 500
@@ -31,7 +31,7 @@ class KernelSVM:
     coefficients : ndarray of shape (n_support, n_pairs)
     intercepts : ndarray of shape (n_pairs,)
     pairs : int ndarray of shape (n_pairs, 2)
-        Positions in ``classes``. A positive decision speaks for the first class of a pair; the
+        Positions in ``classes``. A positive decision is for the first class of a pair; the
         second is -1 for the rest.
     """
 
@@ -49,7 +49,7 @@ class KernelSVM:
 
     @property
     def is_pairwise(self) -> bool:
-        """Whether the SVMs tell pairs of classes apart."""
+        """Whether there is an SVM for each pair of classes (one-vs-one)."""
         return bool(self.pairs[0, 1] >= 0)
 
     def all_coefficients(self, n_train: int) -> np.ndarray:

@@ -41,7 +41,7 @@ def fit_linear_svm(
     -------
     weights : ndarray of shape (n_features, n_decisions)
     intercepts : ndarray of shape (n_decisions,)
-        Positive decisions speak for the class; of a pair, and of two classes, for the second.
+        Positive decisions are for the class; of a pair, and of two classes, for the second.
     """
     classes = np.unique(targets)
     if scheme == "rest" or len(classes) == 2:

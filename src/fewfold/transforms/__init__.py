@@ -1,4 +1,4 @@
-"""Transforms that keep a sample what it is, canonical forms, and distances that ignore them."""
+"""Transforms that do not change the class of a sample, canonical forms, and invariant distances."""
 
 from fewfold.transforms.images import as_images
 from fewfold.transforms.registry import (

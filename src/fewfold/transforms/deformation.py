@@ -1,4 +1,4 @@
-"""A distance between images that forgives small local displacements.
+"""A distance between images that is invariant to small local displacements.
 
 For each pixel of one image the other may be displaced by a pixel or so, whichever way makes
 the gradients in a small window around it agree best: an image distortion model (Keysers et al.

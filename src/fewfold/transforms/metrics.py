@@ -1,4 +1,4 @@
-"""Distances that ignore what does not matter, by name: what re-ranking can be asked for.
+"""Invariant distances by name, for re-ranking.
 
 A metric has ``prepare(X)``, the form of rows it works on, each row by itself: of many rows only
 those that are needed next are prepared; ``take(prepared, rows)``; and

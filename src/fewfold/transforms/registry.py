@@ -1,4 +1,4 @@
-"""Transforms that do not change what a sample is, by name, with grids of their parameters."""
+"""Transforms that do not change the class of a sample, by name, with grids of their parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Transform:
     grid : tuple
         The parameters, one per copy.
     identity : int
-        Which of them leaves a sample as it is.
+        Which of them is the identity.
     topology : {"ring", "line", "star", "product"}
         Which copies are next to each other; see `edges`.
     parts : tuple of Transform

@@ -27,7 +27,7 @@ MOST_NAMED = 1000  # categories of a column that the user calls one
 COMMON_SHARE = 0.8  # of the rows: then the other categories are rare
 NEARLY_ALL = 0.95
 PROSE_WORDS = 3  # mean words per cell from which texts are taken as sentences
-MOST_CELLS = 1 << 23  # numbers looked at together
+MOST_CELLS = 1 << 23  # numbers checked together
 
 CONSTANT = "the same value in all rows"
 EMPTY = "empty"
@@ -44,7 +44,7 @@ _ID_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user says about a column.
+    """Options of the user for a column.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Telling from the numbers alone that rows are images."""
+"""Recognize from the numbers alone that rows are images."""
 
 from __future__ import annotations
 

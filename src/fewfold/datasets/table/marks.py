@@ -1,4 +1,4 @@
-"""Cells that hold nothing: the one list of marks, for features and labels, in every file."""
+"""Missing values: the one list of their marks, for features and labels, in every file."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False)
     """Set each number column's offset and factor; say so in the notes where they change anything.
 
     ``auto`` standardizes when the spreads of the number columns differ by more than
-    `SPREAD_RATIO` from their median, or when they stand beside categories (which are 0 or 1).
+    `SPREAD_RATIO` from their median, or when there are categories too (which are 0 or 1).
     """
     if scale not in SCALES:
         raise InputError(f"scale={scale!r}; allowed: {', '.join(SCALES)}.")
@@ -289,7 +289,7 @@ def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False)
     columns = [_scaled(c, standard) if c["kind"] == "number" else c for c in plan.columns]
     notes = list(plan.notes)
     if standard:
-        why = "as asked" if scale == "standard" else "they stand beside categories"
+        why = "as asked" if scale == "standard" else "there are categories too"
         if uneven:
             why = f"their spreads reach from {spreads.min():.3g} to {spreads.max():.3g}"
         notes.append(f"{SCALED} ({why}).")

@@ -190,7 +190,7 @@ def _generator(random_state):
 
 
 def _alternate(Z, charts, errors, hoods, mdl, settings, rng, report):
-    """Assign points and refit charts until the energy settles."""
+    """Assign points and refit charts until the energy converges."""
     y = errors.argmin(axis=1)
     energy = [total_energy(y, hoods, errors, mdl, settings.potts)]
     kind = [0]

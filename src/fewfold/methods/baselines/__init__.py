@@ -1,20 +1,20 @@
-"""Supervised learners and scikit-learn's own spreading: what the manifold methods must beat."""
+"""Baselines: supervised learners, and scikit-learn's label spreading."""
 
 from fewfold.methods.base import BOTH_TASKS, REGRESSION, Candidate, KernelType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, integer, number, one_of, positive
 
 _NUMBER_OR_CV = positive() | one_of("cv")
-_C = Parameter("C", _NUMBER_OR_CV, "penalty of margin errors, or cv for cross-validation", "cv")
+_C = Parameter("C", _NUMBER_OR_CV, "penalty C of margin errors, or cv for cross-validation", "cv")
 _GAMMA = Parameter("gamma", _NUMBER_OR_CV, "width of the RBF kernel, or cv", "cv")
 _SMOOTHING = Parameter(
-    "smoothing", number(0, below=1), "share of the neighbors in a row's answer", 0.9
+    "smoothing", number(0, below=1), "weight of the neighbors in a row's prediction", 0.9
 )
-_CHOOSE_ROWS = Parameter("choose_rows", integer(10), "labeled rows that choose what is cv")
+_CHOOSE_ROWS = Parameter("choose_rows", integer(10), "most labeled rows in cross-validation")
 
 _FEATURE_SVM = (
     Parameter("kind", one_of("linear", "rbf"), "kernel", "rbf", argument="kernel"),
     Parameter(
-        "scheme", one_of("rest", "pairs"), "of linear SVMs: each class, or each pair", "rest"
+        "scheme", one_of("rest", "pairs"), "of linear SVMs: one-vs-rest or one-vs-one", "rest"
     ),
     _C,
     _GAMMA,

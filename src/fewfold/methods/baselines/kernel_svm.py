@@ -1,4 +1,4 @@
-"""An SVM on the matrix of the kernel stage, alone or with its answers averaged over a graph."""
+"""An SVM on the matrix of the kernel stage, alone or with its predictions averaged over a graph."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class KernelSVC(HoldsSVM, SemiSupervisedClassifier):
 
 @dataclass(eq=False, repr=False)
 class GraphSVC(KernelSVC, GraphClassifier):
-    """SVM on a kernel matrix, its answers averaged over a neighbor graph.
+    """SVM on a kernel matrix, its predictions averaged over a neighbor graph.
 
     Parameters
     ----------

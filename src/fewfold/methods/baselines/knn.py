@@ -41,7 +41,7 @@ class _KNN:
     _dtype = None
 
     def _learn(self, X, rows, targets, grid, folds):
-        """Keep the labeled rows, choose the number of neighbors, and answer for all rows."""
+        """Keep the labeled rows, choose the number of neighbors, and predict all rows."""
         self.rows_, most = as_float(X[rows]), len(rows)
         self.n_neighbors_ = most
         if self.n_neighbors != "cv":

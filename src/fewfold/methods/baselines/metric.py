@@ -110,7 +110,7 @@ def whitening(scatter, free: int, local, prior: float = PRIOR, ridge: float = RI
 
 @dataclass(eq=False, repr=False)
 class MetricSVC(HoldsSVM, GraphClassifier):
-    """RBF SVM in the metric of classes and neighbors, its answers averaged over the graph.
+    """RBF SVM in the metric of classes and neighbors, its predictions averaged over the graph.
 
     Parameters
     ----------

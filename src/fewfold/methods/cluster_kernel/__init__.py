@@ -1,4 +1,4 @@
-"""Kernel logistic regression on how often k-means puts two rows together."""
+"""Kernel logistic regression on co-clustering by k-means."""
 
 from fewfold.methods.base import Candidate, Method
 from fewfold.methods.parameters import Parameter, count, positive
@@ -30,7 +30,7 @@ RECORDS = (
             Parameter("n_clusters", count(), "of k-means; 1 for the RBF kernel alone", 4),
             Parameter("n_runs", count(), "of k-means, from different starts", 20),
             Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
-            Parameter("C", positive(), "inverse strength of the penalty", 10.0),
+            Parameter("C", positive(), "inverse strength of regularization", 10.0),
         ),
         candidates=(
             *(_rbf(*s) for s in ((0.25, 10.0), (1.0, 10.0), (4.0, 10.0), (1.0, 100.0))),

@@ -1,4 +1,4 @@
-"""How often k-means puts two rows together: a kernel learned from rows without labels."""
+"""Co-clustering by k-means: a kernel learned from rows without labels."""
 
 from __future__ import annotations
 

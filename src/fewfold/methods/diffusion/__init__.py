@@ -27,14 +27,14 @@ RECORDS = (
             Parameter(
                 "method",
                 one_of("poisson", "spreading", "propagation"),
-                "equation that the labels obey",
+                "equation that is solved",
                 "poisson",
             ),
             Parameter("alpha", number(above=0, below=1), "of spreading", 0.995),
             Parameter(
                 "priors",
                 null() | one_of("estimated", "uniform") | list_of(number()),
-                "class shares, or how to find them",
+                "class priors, or how to find them",
             ),
             Parameter(
                 "sources",

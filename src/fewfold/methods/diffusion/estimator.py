@@ -288,7 +288,7 @@ class DiffusionClassifier(GraphClassifier):
         return self._keep(proba, scores)
 
     def fit_folds(self, X, y, fold, *, graph=None) -> np.ndarray:
-        """Fit to all labels, and return what it says of each label without its fold.
+        """Fit to all labels, and return the held-out prediction of each label.
 
         Far cheaper than a fit for each fold where rows are many: see
         `fewfold.methods.diffusion.folds`.

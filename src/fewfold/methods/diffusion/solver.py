@@ -9,7 +9,7 @@ from fewfold.exceptions import InputError
 from fewfold.linalg.laplacian import components, degrees
 
 LINEAR = ("poisson", "spreading")
-# Beyond this many rows the ladder of coarser graphs is worth its making.
+# Beyond this many rows preconditioning by coarser graphs saves time.
 MANY_ROWS = 20_000
 
 

@@ -20,7 +20,7 @@ _TYPICAL_MARGIN = 5.0
 
 @dataclass(frozen=True)
 class Scores:
-    """What a diffusion says about every point.
+    """The result of a diffusion at every point.
 
     Attributes
     ----------

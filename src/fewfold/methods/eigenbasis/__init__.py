@@ -42,14 +42,14 @@ RECORDS = (
             Parameter(
                 "ridge",
                 number(0) | one_of("loo"),
-                "ridge penalty, or loo to choose it by leaving labels out; by default that of the "
+                "ridge penalty, or loo to choose it by leave-one-out error; by default that of the "
                 "variant",
             ),
             Parameter("smoothness", positive(), "power of the eigenvalues in the penalty", 2.0),
             Parameter(
                 "extension",
                 one_of("nystrom", "harmonic"),
-                "how eigenvectors continue to new rows",
+                "out-of-sample extension of the eigenvectors",
                 "nystrom",
             ),
         ),

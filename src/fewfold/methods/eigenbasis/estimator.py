@@ -84,7 +84,7 @@ class EigenbasisModel:
 
     @classmethod
     def restore(cls, vectors, eigenvalues, degrees, reached, coefficients, scale):
-        """Return a model that judges new rows as the one did that these arrays are of."""
+        """Restore a model from its arrays."""
         model = cls.__new__(cls)
         model.vectors, model.eigenvalues, model.degrees = vectors, eigenvalues, degrees
         model.reached, model.scale = reached, scale

@@ -1,4 +1,4 @@
-"""Least squares on the eigenvectors of a graph: fit, leave one out, probabilities, new points."""
+"""Least squares on the eigenvectors of a graph: fit, leave-one-out, probabilities, new points."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def many_vectors(n_vectors: int | float, count: int, n_points: int, minimum: int
 
 
 def reached_columns(eigenvectors: np.ndarray, reached: np.ndarray, count: int) -> np.ndarray:
-    """Choose the first ``count`` eigenvectors that live where labels can say something.
+    """Choose the first ``count`` eigenvectors supported on components with labels.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def reached_columns(eigenvectors: np.ndarray, reached: np.ndarray, count: int) -
 
 @dataclass(frozen=True)
 class BasisFit:
-    """A least-squares fit, with what leaving each labeled row out would have answered.
+    """A least-squares fit, with its leave-one-out responses.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ def response_scale(left_out: np.ndarray, codes: np.ndarray) -> float:
 def extend_vectors(
     eigenvalues, eigenvectors, extension, laplacian: str, how: str = "nystrom"
 ) -> np.ndarray:
-    """Continue eigenvectors to new points, from their values at the points' neighbors.
+    """Extend eigenvectors to new points, from their values at the points' neighbors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One map of all rows by LLE or LTSA, and classifiers on it: the rivals of an atlas."""
+"""One map of all rows by LLE or LTSA, and classifiers on it: baselines for the atlas."""
 
 from fewfold.methods.base import ManifoldType, Method, Needs
 from fewfold.methods.parameters import Parameter, count, integer, one_of, positive
@@ -15,7 +15,7 @@ _PARAMETERS = (
     ),
     Parameter("C", _NUMBER_OR_CV, "penalty of margin errors", "cv"),
     Parameter("gamma", _NUMBER_OR_CV, "width of the RBF kernel", "cv"),
-    Parameter("choose_rows", integer(10), "labeled rows that choose what is cv", 3000),
+    Parameter("choose_rows", integer(10), "most labeled rows in cross-validation", 3000),
 )
 
 RECORDS = (

@@ -1,4 +1,4 @@
-"""SVMs on kernels deformed along transformed copies, and their rivals [invariance-2006]."""
+"""SVMs on kernels deformed along transformed copies, and baselines [invariance-2006]."""
 
 from fewfold.methods.base import KernelType, Method, Needs
 from fewfold.methods.parameters import (

@@ -1,4 +1,4 @@
-"""What the deformed kernel is measured against: SVMs trained on the copies themselves."""
+"""Baselines of the deformed kernel: SVMs trained on the copies themselves."""
 
 from __future__ import annotations
 

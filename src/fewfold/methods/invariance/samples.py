@@ -63,7 +63,7 @@ class HiddenParameter:
 
 
 class LearnsFromCopies(SemiSupervisedClassifier):
-    """Base of classifiers with a parameter ``transform``: what the classes do not depend on."""
+    """Base of classifiers with a parameter ``transform``: what the classes are invariant to."""
 
     transform = HiddenParameter()
 

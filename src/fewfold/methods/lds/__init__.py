@@ -45,10 +45,10 @@ RECORDS = (
             Parameter(
                 "priors",
                 one_of("labels", "equal") | list_of(number()),
-                "class shares, or how to find them",
+                "class priors, or how to find them",
                 "labels",
             ),
-            Parameter("max_landmarks", count(), "rows that the kernel is taken against", 1500),
+            Parameter("max_landmarks", count(), "landmark rows of the kernel, at most", 1500),
         ),
         candidates=(
             *_both("low_density", "geodesic", "geodesic"),

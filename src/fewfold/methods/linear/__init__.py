@@ -8,7 +8,7 @@ RECORDS = (
         name="logistic",
         target="fewfold.methods.linear.estimator:LogisticClassifier",
         cost_like="linear_svm",
-        parameters=(Parameter("C", positive(), "inverse strength of the penalty", 1.0),),
+        parameters=(Parameter("C", positive(), "inverse strength of regularization", 1.0),),
         candidates=tuple(
             Candidate(
                 "Classes that a plane separates.",

@@ -234,7 +234,7 @@ def store_learners(learners, task: str) -> dict:
 def learner_state(kinds, task: str) -> list:
     """Return the declaration of what `store_learners` gives for learners of these kinds."""
     if not isinstance(kinds, list | tuple) or any(kind not in KINDS for kind in kinds):
-        return []  # what is wrong is said when the kinds themselves are checked
+        return []  # errors are raised when the kinds themselves are checked
     found = []
     for p, kind in enumerate(kinds):
         found += nested(f"part{p}_", learner_class(kind, task)._state, shared=("d",))

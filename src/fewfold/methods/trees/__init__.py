@@ -17,7 +17,7 @@ RECORDS = (
                 "extremely randomized trees, a random forest, or gradient boosting",
                 "extra",
             ),
-            Parameter("n_trees", count(), "of extra and forest", 100),
+            Parameter("n_trees", count(), "number of trees of extra and forest", 100),
         ),
         candidates=(
             Candidate(
