@@ -22,7 +22,7 @@ class Consensus:
     Attributes
     ----------
     labels : object ndarray of shape (n_rows,)
-        The likeliest class, "" where nobody gave one.
+        The most probable class, "" where nobody gave one.
     confidence : ndarray of shape (n_rows,)
         Its probability; 0 where there is none.
     reliability : dict of annotator to float
@@ -41,7 +41,7 @@ class Consensus:
         each = ", ".join(f"{name}: {100 * share:.0f} %" for name, share in self.reliability.items())
         return [
             f"{len(self.reliability)} annotators, who disagree on {self.n_disputed} rows; the "
-            f"likeliest label is used (Dawid-Skene). Estimated share of right labels: {each}."
+            f"most probable label is used (Dawid-Skene). Estimated share of right labels: {each}."
         ]
 
 

@@ -44,7 +44,7 @@ _MOST_ROWS = 200_000  # that say whether columns share a unit
 
 
 def share_a_unit(X) -> bool:
-    """Tell whether columns of numbers seem to share a unit.
+    """Return whether columns of numbers seem to share a unit.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def chance_of_equal_classes(codes, n_classes: int) -> float:
 
 
 def rows_contradict_equal_classes(proba, wrong, n_folds: int) -> bool:
-    """Tell whether the answers give the classes sizes that equal classes could not have.
+    """Return whether the answers give the classes sizes that equal classes could not have.
 
     Labels that someone picked evenly look like those of equal classes. But an answer with an error
     of e gives no class sizes that differ from the true ones by more than e (in total variation:

@@ -139,7 +139,7 @@ def off_the_labeled(scales, y) -> list[dict]:
             OFF,
             f"{len(rows)} rows ({100 * share:.0f} % of those without a label) lie farther from "
             f"their neighbors than any labeled row does ({_rows_words(rows)}): the data have "
-            "drifted, and the expected error does not speak for these rows. Label some of them.",
+            "drifted, and the expected error does not hold for these rows. Label some of them.",
             rows,
         )
     ]

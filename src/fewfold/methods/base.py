@@ -222,7 +222,7 @@ class Method(Record):
     clusters : bool
         Whether it works without any label (budget 0).
     oracle : tuple of (parameter, value) or None
-        The setting with which it is given what no method can know; the report shows such an
+        The setting with which it is an oracle, which is given the truth; the report shows such an
         entry but does not rank it.
     light : bool
         Whether fits to some thousand rows take a fraction of a second: such methods of a dataset

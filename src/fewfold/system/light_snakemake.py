@@ -16,7 +16,7 @@ ABSENT = ("pandas", "polars", "requests")
 
 
 def has_plugins() -> bool:
-    """Tell whether an executor or another plugin of Snakemake is installed."""
+    """Return whether an executor or another plugin of Snakemake is installed."""
     names = (module.name for module in pkgutil.iter_modules())
     return any(name.startswith("snakemake_") and "_plugin_" in name for name in names)
 

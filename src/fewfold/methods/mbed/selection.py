@@ -72,7 +72,7 @@ def fit_neighborhoods(
 def candidates(found: Neighborhoods, n_classes: int, labeled, targets) -> list[tuple]:
     """Return the neighborhoods to embed with: one, or two of which neither is clearly better.
 
-    Without labels nothing tells which is better: the last are taken.
+    Without labels there is no criterion: the last are taken.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What each view answers, of all rows and of held-out labels, and how far each is believed."""
+"""Predictions of each view for all rows and for held-out labels, and the weights of the views."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def log_of(proba) -> np.ndarray:
 
 
 def view_shares(graphs, answers) -> np.ndarray:
-    """Return how far each graph is believed without held-out labels.
+    """Return the prior weight of each graph, without held-out labels.
 
     Where a graph joins rows of one class, the labels diffused over it change along few of its
     edges; where it ignores what matters or heeds what does not, along many. The share of a graph

@@ -50,7 +50,7 @@ def edge_features(X, image_shape) -> np.ndarray:
 def is_turned(X, image_shape, *, seed: int = 0) -> bool:
     """Return whether images seem to lie at any angle, judged without labels.
 
-    Rows of the same kind are near one another once what does not matter is taken out, and no
+    Rows of the same class are near one another once the invariances are removed, and no
     nearer where it did matter or did not vary. So images are turned upright if that brings the
     fifth neighbor nearer, in units of the distance between any two rows, than both the images as
     they are and without slant; by 5 % at least.
