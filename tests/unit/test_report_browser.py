@@ -157,6 +157,17 @@ def test_page_never_scrolls_sideways(desktop, address, width):
     quiet(desktop, address)
 
 
+def test_no_table_is_wider_than_a_printed_page(desktop, address):
+    width = 718  # A4 at 96 dots per inch, without margins of a centimeter
+    desktop.open(address, width, 1000, touch=False)
+    desktop.send("Emulation.setEmulatedMedia", media="print")
+    desktop.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    tables = "Array.from(document.querySelectorAll('{}'), (e) => e.getBoundingClientRect().right)"
+    assert max(desktop.run(tables.format("table:not(.confusion)"))) <= width
+    assert desktop.run(tables.format(".bars"))
+    desktop.send("Emulation.setEmulatedMedia", media="")
+
+
 def test_tap_on_a_phone_shows_the_row_within_the_window(desktop, address):
     desktop.open(address, 390, 844, touch=True)
     x, y, _ = spot(desktop, 31, side="guess")

@@ -56,7 +56,7 @@ def test_many_methods_of_equal_standing_are_counted_and_the_first_in_rank_is_nam
     metrics, summary = tables("one", "error", {m: 0.1 + k / 1e4 for k, m in enumerate("abcdef")})
     equal = [("one", n, "a", m, "error", -0.1, 0.9, 0.9) for n in (10, 100) for m in "bcdef"]
     text = conclusion(gather(ReportContent(metrics, summary, rows_of("comparisons", *equal))))
-    assert "6 methods are each best" in text and text.endswith("The lowest mean rank has a.")
+    assert "6 methods are each best" in text and text.endswith("a has the lowest mean rank.")
 
 
 def test_an_oracle_has_no_rank_and_is_last():

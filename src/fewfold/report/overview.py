@@ -150,7 +150,7 @@ def _columns(overview: Overview) -> str:
     )
     text += "; no other method reaches that." if len(top) < len(wins) else "."
     if len(top) > MOST_NAMED:
-        text += f" The lowest mean rank has {next(iter(wins))}."
+        text += f" {next(iter(wins))} has the lowest mean rank."
     # A method that was not run everywhere cannot have the most.
     always = [m for m, (count, runs) in wins.items() if count == runs and m not in top]
     if always:
