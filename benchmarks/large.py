@@ -107,7 +107,7 @@ def make_table(path: str, n: int, seed: int, n_labels: int = 0) -> np.ndarray:
 
 
 def note_jobs(n: int, out: Path) -> None:
-    """Print what each job of a labeling took, and note it for the cost models of its requests."""
+    """Note what each job of a labeling took: the cost models of its requests are made of this."""
     import yaml
 
     from fewfold.methods.members import named_members
@@ -115,17 +115,13 @@ def note_jobs(n: int, out: Path) -> None:
     from fewfold.pipeline.stages import read_cost
 
     batches = yaml.safe_load((out / "input/config.yaml").read_text())["label"].get("batches", [])
-    with open(MEASURED.with_name("scaling.csv"), "a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        for path, stage, *_ in layout.cost_files(out / "logs"):
-            kind = ""
-            if stage == "examine_candidates":
-                tile = int(path.name.split(".")[0].rpartition("_")[2])
-                kind = named_members("classification", batches[tile])[0].family
-            cost = read_cost(path)
-            found = round(cost["cpu_s"], 1), round(cost["max_rss_mb"])
-            print(f"  {stage} {kind}: {found[0]} CPU s, {found[1]} MB")
-            writer.writerow([stage, kind, n, 30, 500, 1, *found, 0])
+    for path, stage, *_ in layout.cost_files(out / "logs"):
+        kind, cost = "", read_cost(path)
+        if stage == "examine_candidates":
+            tile = int(path.name.split(".")[0].rpartition("_")[2])
+            kind = " " + named_members("classification", batches[tile])[0].family
+        write({"what": f"label: {stage}{kind}", "n": n, "cpu_s": round(cost["cpu_s"], 1),
+               "max_rss_mb": round(cost["max_rss_mb"])})  # fmt: skip
 
 
 def label(n: int, folder: str) -> None:

@@ -241,6 +241,31 @@ def table() -> None:
               f"{ends[1]['bytes'] / 1e6:.2f} |")  # fmt: skip
 
 
+def label_models() -> list[str]:
+    """Lines for the jobs of `fewfold label` on many rows: straight ones through what was measured.
+
+    Below `fewfold.config.resources.MANY_ROWS` rows other candidates run, which look at pairs.
+    """
+    found: dict = {}
+    with open(MEASURED.with_name("large.csv"), newline="") as file:
+        for row in csv.DictReader(file):
+            if row["what"].startswith("label: "):
+                stage, _, kind = row["what"].removeprefix("label: ").partition(" ")
+                found.setdefault((stage, kind), {})[int(row["n"])] = row
+    lines = []
+    for key, rows in sorted(found.items()):
+        few, many = min(rows), max(rows)
+        if few == many:
+            continue
+        for what in ("cpu_s", "max_rss_mb"):
+            low, high = (float(rows[n][what]) for n in (few, many))
+            factor = max(0.0, (high - low) / (many - few) * 1000)
+            model = (max(0.0, low - factor * few / 1000), factor, 1.0, 0.0, 0.0)
+            lines.append(",".join([*key, what, *(f"{v:.4g}" for v in model)]))
+        lines.append(",".join([*key, "bytes", "0", "1e+05", "1", "0", "0"]))
+    return lines
+
+
 def cost_models_text() -> str:
     """The lines of src/fewfold/config/cost_model.csv."""
     lines = ["stage,kind,what,base,factor,n,labels,d"]
@@ -248,7 +273,7 @@ def cost_models_text() -> str:
         for what in ("cpu_s", "max_rss_mb", "bytes"):
             model = fit_cost_model(rows, what, key)
             lines.append(",".join([*key, what, *(f"{v:.4g}" for v in model)]))
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *label_models(), ""])
 
 
 def cost_models() -> None:

@@ -1,13 +1,21 @@
 """The cost models behind requests and estimates come from the committed measurements."""
 
+import csv
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import yaml
 
+from fewfold.config.defaults import merge
+from fewfold.config.plan import Plan
 from fewfold.config.resources import (
     COST_MODELS,
+    LABEL_STAGES,
+    MANY_ROWS,
     SECTION,
+    Need,
     Sizes,
     grow,
     known_kind,
@@ -15,6 +23,7 @@ from fewfold.config.resources import (
     need,
     runtime_min,
 )
+from fewfold.config.sizes import kind_of
 from fewfold.methods.registry import sections
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +61,47 @@ def test_cost_models_are_near_what_was_measured(scaling):
         assert ratios[0] > 1 / 3 and ratios[-1] < 3, (stage, kind, ratios)
         near = [ratio for ratio in ratios if 0.75 < ratio < 1.33]
         assert 2 * len(near) >= len(ratios), (stage, kind, ratios)
+
+
+LABEL_JOBS = [key for key in COST_MODELS if key[0] in LABEL_STAGES]
+
+
+@pytest.mark.parametrize("stage, kind", LABEL_JOBS)
+def test_jobs_of_a_labeling_ask_for_what_their_candidates_take(stage, kind, scaling):
+    what = f"label: {stage} {kind}".strip()
+    with open(scaling.MEASURED.with_name("large.csv"), newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["what"] == what]
+    assert {6000, 10**6} <= {int(row["n"]) for row in rows}
+    for row in rows:
+        sizes = Sizes(int(row["n"]), 30, 500)
+        asked, taken = memory_mb(stage, sizes, kind), float(row["max_rss_mb"])
+        assert asked > taken
+        if sizes.n > MANY_ROWS:
+            assert asked < 1.6 * taken
+            assert 3 < runtime_min(stage, sizes, kind) < 4 + 6 * float(row["cpu_s"]) / 60
+    small, wide = (memory_mb(stage, Sizes(10**6, d, 500), kind) for d in (30, 784))
+    assert 1.5 * 9000 < wide - small < 1.5 * 9100
+
+
+def test_a_job_of_a_labeling_is_of_the_family_it_examines():
+    config = merge(
+        yaml.safe_load((ROOT / "config/config.yaml").read_text()),
+        {
+            "run": {"datasets": ["table"], "methods": [], "labels": [100], "trials": 1},
+            "datasets": {"table": {"source": "curved_manifolds", "options": {"n_samples": 10**6}}},
+            "label": {"batches": [["forest", "extra_trees"], ["logistic_1"]]},
+        },
+    )
+    plan = Plan(config)
+    kinds = [kind_of(plan, SimpleNamespace(dataset="table", tile=tile)) for tile in "01"]
+    assert kinds == ["trees", "linear"]
+    assert need("examine_candidates", Sizes(10**6, 30, 500), "never measured") == Need(
+        *(
+            max(getattr(need("examine_candidates", Sizes(10**6, 30, 500), kind), part)
+                for stage, kind in LABEL_JOBS if stage == "examine_candidates")
+            for part in Need._fields
+        )
+    )  # fmt: skip
 
 
 def test_a_fit_finds_the_model_of_made_up_costs(scaling):

@@ -23,10 +23,11 @@ LIKE = {
     "cosine": "euclidean", "precomputed": "euclidean", "tangent": "deformation",
     "orbit": "deformation", "approximate": "euclidean",
 }  # fmt: skip
-# A job that fits several methods is taken to cost what the most expensive one does.
-STAGE_LIKE = dict.fromkeys(
-    ("prepare_candidates", "examine_candidates", "label_rows"), "train_method"
-)
+# The jobs of `fewfold label` were measured on many rows, family by family. Up to so many, there are
+# candidates that look at pairs: a job is taken to cost what the most expensive method does.
+LABEL_STAGES = ("prepare_candidates", "examine_candidates", "label_rows")
+MANY_ROWS = 50_000
+LABEL_COLUMNS = 30  # measured; what more there are is held about three times, in float32
 # The section of records whose kinds a stage has.
 SECTION = {"train_method": "methods", "draw_figures": "methods", "fit_manifold": "manifolds",
            "encode_points": "manifolds", "compute_kernel_tile": "kernels"}  # fmt: skip
@@ -118,7 +119,8 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     >>> large.cpu_s > 1000 * small.cpu_s
     True
     """
-    stage = STAGE_LIKE.get(stage, stage)
+    if stage in LABEL_STAGES and sizes.n <= MANY_ROWS:
+        stage, kind = "train_method", ""
     found = known_kind(stage, kind)
     keys = (
         [(stage, found)]
@@ -136,6 +138,9 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
         )
         for seconds, memory, storage in map(COST_MODELS.get, keys)
     ]
+    if stage in LABEL_STAGES:
+        wider = 3 * 4e-6 * sizes.n * max(0, sizes.d - LABEL_COLUMNS)
+        needs = [one._replace(memory_mb=one.memory_mb + wider) for one in needs]
     if not needs:  # small stages of `fewfold label`: they read what scoring a method reads
         return need("evaluate_method", sizes)
     return Need(*(max(values) for values in zip(*needs)))

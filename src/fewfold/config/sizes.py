@@ -23,11 +23,15 @@ def columns_of(plan, name) -> int:
 def kind_of(plan, wildcards) -> str:
     """Return a job's metric of the graph, type of the manifold or kernel, or learner, or "".
 
-    A graph whose search is approximate is of the kind "approximate".
+    A graph whose search is approximate is of the kind "approximate". A job of `fewfold label` that
+    examines candidates is of their family.
     """
     if hasattr(wildcards, "method"):
         first = plan.batch(wildcards.dataset, wildcards.method)[0]
         return plan.config["methods"][first]["learner"]
+    of_others = any(hasattr(wildcards, name) for name in ("graph", "kernel"))
+    if "label" in plan.config and hasattr(wildcards, "tile") and not of_others:
+        return _family(plan, wildcards)
     if hasattr(wildcards, "graph") and plan.is_approximate(wildcards.dataset, wildcards.graph):
         return "approximate"
     for wildcard, section, key in (
@@ -38,6 +42,14 @@ def kind_of(plan, wildcards) -> str:
         if hasattr(wildcards, wildcard):
             return plan.config[section][getattr(wildcards, wildcard)].get(key, "")
     return ""
+
+
+def _family(plan, wildcards) -> str:
+    """Return the family of the candidates that one job examines."""
+    from fewfold.methods.members import named_members
+
+    names = plan.config["label"]["batches"][int(wildcards.tile)]
+    return named_members(plan.describe(wildcards.dataset).task, names)[0].family
 
 
 def cut_into(plan, stage, wildcards) -> int:
