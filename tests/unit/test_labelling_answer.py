@@ -298,6 +298,18 @@ def test_rows_off_the_labeled_ones_are_named_only_if_they_are_many():
     assert len(skew) == 1
 
 
+def test_a_class_that_no_row_is_given_is_named():
+    y = np.concatenate([np.repeat([0, 1], [19, 3]), np.full(100, -1)])
+    (found,) = warnings_.classes_not_answered(y, np.zeros(122, int), ["healthy", "ill"])
+    assert found["text"].startswith("No row without label is labeled 'ill' (3 labels):")
+    some = np.where(np.arange(122) == 121, 1, 0)  # one row is
+    assert warnings_.classes_not_answered(y, some, ["healthy", "ill"]) == []
+    few = y[: 22 + 30]  # of 30 rows, 4 are expected
+    assert warnings_.classes_not_answered(few, np.zeros(52, int), ["healthy", "ill"]) == []
+    groups = np.full(122, -1)
+    assert warnings_.classes_not_answered(groups, np.zeros(122, int), ["a", "b"]) == []
+
+
 def test_evenly_picked_labels_do_not_make_unequal_classes_equal():
     rng = np.random.default_rng(0)
     code = np.repeat(np.arange(6), [200, 40, 40, 40, 40, 40])

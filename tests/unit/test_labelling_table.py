@@ -8,6 +8,7 @@ from scipy import sparse
 
 from _cells import write_h5ad
 from fewfold.datasets import describe, load
+from fewfold.datasets.table.dates import read_dates
 from fewfold.datasets.table.encoding import encode_table
 from fewfold.datasets.table.images import guess_image_shape
 from fewfold.datasets.table.messages import Place
@@ -125,6 +126,49 @@ def test_dates_and_free_text_become_features():
     assert understand_table(frame, None, expand=["when", "said"]).columns == [
         c for c in understand_table(frame, None).columns
     ]
+
+
+@pytest.mark.parametrize(
+    "cells, expected",
+    [
+        (["02/2015", "11/2018"], ["2015-02-01", "2018-11-01"]),
+        (["2015-02", "2018-11"], ["2015-02-01", "2018-11-01"]),
+        (["5 Mar 2021", "28 May 2022"], ["2021-03-05", "2022-05-28"]),
+        (["05-Mar-21", "28-may-22"], ["2021-03-05", "2022-05-28"]),
+        (["March 5, 2021", "Sept. 28, 2022"], ["2021-03-05", "2022-09-28"]),
+        (["Mar 2021", "June 2022"], ["2021-03-01", "2022-06-01"]),
+    ],
+)
+def test_months_and_named_months_are_dates(cells, expected):
+    frame = pd.DataFrame({"sold": cells * 30, "x": np.tile([0.5, 1.5, 2.5], 20)})
+    plan = understand_table(frame, None)
+    assert [c["kind"] for c in plan.columns] == ["date", "number"]
+    assert read_dates(frame["sold"])[:2].astype(str).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "cells", [["17/2015", "31/2018"], ["Maria 12", "June"], ["3/1000", "4/1000"]]
+)
+def test_file_numbers_and_first_names_are_no_dates(cells):
+    frame = pd.DataFrame({"of": cells * 30, "x": np.tile([0.5, 1.5, 2.5], 20)})
+    assert [c["kind"] for c in understand_table(frame, None).columns] == ["category", "number"]
+
+
+def test_numbers_that_all_differ_are_named_where_nothing_names_the_rows():
+    frame = pd.DataFrame({"patient": np.arange(60) ** 2, "x": np.arange(60.0) % 7})
+    (note,) = understand_table(frame, None).notes
+    assert note.startswith("'patient': another whole number in each row, used as a number.")
+    assert note.endswith("rows: --ids patient")
+    python = understand_table(frame, None, place=Place(command=False)).notes[0]
+    assert python.endswith("rows: ids='patient'")
+    quiet = (
+        frame.assign(id=[f"r{i}" for i in range(60)]),  # something else names the rows
+        frame.assign(other=np.arange(60)[::-1] ** 2),  # two of them
+        frame.assign(patient=frame["patient"] // 2),  # not all different
+        frame[:19],
+        frame[["patient"]],
+    )
+    assert [understand_table(one, None).notes for one in quiet] == [[]] * 5
 
 
 def test_a_wrong_cell_among_numbers_is_named():

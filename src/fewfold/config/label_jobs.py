@@ -107,7 +107,8 @@ class LabelJobs(Jobs):
 
     def label_report_settings(self, wildcards) -> dict:
         """What the report shows besides its files."""
-        shown = {k: self.config[k] for k in ("datasets", "label") if k in self.config}
+        own = {wildcards.dataset: self.config["datasets"][wildcards.dataset]}
+        shown = {"datasets": own, "label": self.label}
         return {
             "abstain": self.label.get("abstain"),
             "spreadsheet_safe": self.label.get("spreadsheet_safe", False),

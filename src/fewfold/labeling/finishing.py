@@ -114,7 +114,8 @@ def finish(material: Material, *, abstain=None) -> Finished:
     if notes["task"] == "classification":
         warnings += warnings_.unlabeled_components(material.graph.component, truth.y)
         warnings += warnings_.off_the_labeled(material.graph.scales, truth.y)
-        warnings += warnings_.skewed_labels(truth.y, answer["label"], material.classes)
+        for check in (warnings_.skewed_labels, warnings_.classes_not_answered):
+            warnings += check(truth.y, answer["label"], material.classes)
     for name, status in notes["comparison"].get("failed", {}).items():
         warnings.append(
             warnings_.note("fit", f"The candidate {name} was left out: {status.rstrip('.')}.")

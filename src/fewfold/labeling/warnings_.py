@@ -19,6 +19,9 @@ DRIFT_SHARE = 0.05
 OFF = "off the labeled rows"
 
 
+FEWEST_EXPECTED = 5  # rows that a class should have by its share of the labels
+
+
 def note(kind: str, text: str, rows=()) -> dict:
     """Return a warning as a plain dict: its kind, message, and row numbers (from 0)."""
     return {"kind": kind, "text": text, "rows": [int(r) for r in rows]}
@@ -290,5 +293,25 @@ def skewed_labels(y, predicted, classes) -> list[dict]:
             "labels not typical",
             f"{classes[c]!r} has {100 * p[c]:.0f} % of the labels but {100 * q[c]:.0f} % of all "
             "rows as labeled here. The expected error holds for rows like the labeled ones.",
+        )
+    ]
+
+
+def classes_not_answered(y, predicted, classes) -> list[dict]:
+    """Classes with labels that no other row is given, though by their share several should be."""
+    known = y >= 0
+    given = np.bincount(y[known], minlength=len(classes))
+    found = np.bincount(predicted[~known], minlength=len(classes))
+    expected = given / max(given.sum(), 1) * (~known).sum()
+    lost = np.flatnonzero((found == 0) & (expected >= FEWEST_EXPECTED))
+    if not len(lost):
+        return []
+    shown = ", ".join(f"{classes[c]!r} ({given[c]} labels)" for c in lost[:8])
+    return [
+        note(
+            "class without rows",
+            f"No row without label is labeled {shown}{' and more' if len(lost) > 8 else ''}: "
+            "these labels do not tell it from the others. It is most likely among the least sure "
+            "rows: label some of those.",
         )
     ]

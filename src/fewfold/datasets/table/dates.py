@@ -9,7 +9,14 @@ import pandas as pd
 
 PARTS = ("decades", "season (sine)", "season (cosine)", "weekday (sine)", "weekday (cosine)")
 HOUR_PARTS = ("hour (sine)", "hour (cosine)")
-DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T]|$)")
+# 2024-03-05, 5.3.2024; 2024-03, 3/2024; 5 Mar 2024, 05-Mar-24; March 2024, Mar 5, 2024
+_YEAR, _MONTH = r"(1[6-9]|20|21)\d\d", r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATES = (
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}",
+    rf"{_YEAR}[-/](0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[-/]{_YEAR}",
+    rf"\d{{1,2}}[- ]{_MONTH},?[- ]({_YEAR}|\d\d)|{_MONTH}[- ](\d{{1,2}},? )?{_YEAR}",
+)
+DATE = re.compile(rf"^\s*({'|'.join(_DATES)})([ T]|$)", re.IGNORECASE)
 _DAY_OR_MONTH = re.compile(r"^\s*(\d{1,2})([-/.])(\d{1,2})[-/.]\d{2,4}")
 START = pd.Timestamp("2000-01-01")
 FILL_RANGE = (-1e5, 9e4)  # days: what a time in nanoseconds can hold

@@ -27,6 +27,7 @@ from fewfold.exceptions import InputError
 SCALES = ("auto", "standard", "none")
 # Spreads that differ by more than this: large columns would drown the others in any distance.
 SPREAD_RATIO = 5.0
+FEWEST_NAMES = 20  # rows from which whole numbers that all differ may be names
 AS_ASKED = LEFT_OUT
 SCALED = "Number columns are brought to mean 0 and spread 1"
 _WORDS = {
@@ -174,7 +175,12 @@ def understand_table(
     plan = TablePlan(columns, ids, ignored)
     if not columns:
         plan = _use_the_id(plan, frame, place)
-    return replace(plan, notes=[*_notes_on_reading(plan.columns), *_notes_on_gaps(plan.columns)])
+    notes = [
+        *_notes_on_reading(plan.columns),
+        *_notes_on_names(plan, frame, place),
+        *_notes_on_gaps(plan.columns),
+    ]
+    return replace(plan, notes=notes)
 
 
 def _described(name, series, place, wish, expand):
@@ -233,6 +239,28 @@ def _notes_on_reading(columns):
         if names:
             lines.append(f"{listed(names)}: {words}.")
     return lines
+
+
+def _notes_on_names(plan, frame, place):
+    """Name a column of numbers that may be the rows' names, where nothing else is."""
+    if plan.id_column is not None or len(frame) < FEWEST_NAMES:
+        return []
+    found = [
+        c["name"]
+        for c in plan.columns
+        if c["kind"] == "number" and _is_different_everywhere(frame[c["name"]])
+    ]
+    if len(found) != 1 or len(plan.columns) == 1:
+        return []
+    return [
+        f"{found[0]!r}: another whole number in each row, used as a number. If it only names the "
+        f"rows: {place.option('ids', found)}"
+    ]
+
+
+def _is_different_everywhere(series):
+    is_whole = getattr(series.dtype, "kind", "") in "iu"
+    return is_whole and series.iloc[:FEWEST_NAMES].is_unique and series.is_unique
 
 
 def _check_named(frame, names, place):
