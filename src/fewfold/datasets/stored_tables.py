@@ -110,7 +110,9 @@ class _Rows:
     def __getitem__(self, rows: slice):
         import pandas as pd
 
-        return pd.DataFrame({name: self.table[name].iloc[rows] for name in self.table.columns})
+        # Copies: a part of a column alone would keep all of it.
+        columns = {name: self.table[name].iloc[rows].copy() for name in self.table.columns}
+        return pd.DataFrame(columns, copy=False)
 
 
 def is_large_parquet(file: Path, names: Iterable[str], n_bytes: int) -> bool:
