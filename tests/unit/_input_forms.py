@@ -362,6 +362,12 @@ FORMS = [
         says=("'price' are written as text", "decimal comma", "without '€'"),
     ),
     Form(
+        "prices of some hundreds and thousands",
+        with_column("price", ["841 €"] * 30 + ["1.150 €"] * 10),
+        kinds={"price": "number"},
+        says=("'price' are written as text", "'.' between thousands", "without '€'"),
+    ),
+    Form(
         "dollars",
         with_column("price", [f"${1000 + 37 * i:,}" for i in range(N)]),
         kinds={"price": "number"},

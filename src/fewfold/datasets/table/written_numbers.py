@@ -65,9 +65,24 @@ def _separators(numbers, decimal):
             )
             decimal = "." if groups else ","
         else:
-            decimal = "," if any(n.count(".") > 1 for n in numbers) else "."
+            groups = any(n.count(".") > 1 for n in numbers) or _dots_group(numbers)
+            decimal = "," if groups else "."
     other = "." if decimal == "," else ","
     return {"decimal": decimal, "thousands": other if any(other in n for n in numbers) else ""}
+
+
+def _dots_group(numbers):
+    """Whether single dots are between thousands, as in 1.150 beside 841.
+
+    Of the two readings, that counts in which the numbers with and without a dot are nearer in size:
+    1.250 beside 2 has decimals.
+    """
+    dotted = [n for n in numbers if "." in n]
+    plain = [n for n in numbers if n.strip("+-−").isdecimal()]
+    if not plain or not all(re.fullmatch(r"[+\-−]?[1-9]\d{0,2}\.\d{3}", n) for n in dotted):
+        return False
+    sizes = [[float(n.strip("+-−")) for n in some] for some in (dotted, plain)]
+    return bool(dotted) and np.median(sizes[1]) > np.sqrt(1000) * np.median(sizes[0])
 
 
 def _shape(style):
