@@ -1,10 +1,10 @@
-"""Is the USPS of the atlas paper ours? Errors of 1-NN for ways to prepare its pixels; and penalties.
+"""Is the USPS of the atlas paper ours? Errors of 1-NN by the preparation of pixels; penalties.
 
     FEWFOLD_MIRROR=... python benchmarks/usps_pixels.py nearest
     FEWFOLD_MIRROR=... python benchmarks/usps_pixels.py penalties
 
-The paper prints 4.98 % for 1-NN. ``penalties``: test errors of AtlasRBF on the published atlas, with
-the printed gamma and sigma, by LibSVM's C. Both look at test labels to find the cause of a
+The paper prints 4.98 % for 1-NN. ``penalties``: test errors of AtlasRBF on the published atlas
+with the printed gamma and sigma, by LibSVM's C. Both look at test labels to find the cause of a
 difference; nothing in fewfold is set by them.
 """
 
@@ -60,7 +60,9 @@ def main():
         atlas = fit_atlas(Z, {**settings, "max_features": None})
         code = encode(Z, atlas, 10, np.arange(len(Z)))
         seen, new = take_rows(code, ~test), take_rows(code, test)
-        K, others = (atlas_kernel_rows(c, seen, 8**0.5, 128**0.5, "rbf", False) for c in (seen, new))
+        K, others = (
+            atlas_kernel_rows(c, seen, 8**0.5, 128**0.5, "rbf", False) for c in (seen, new)
+        )
         for C in (1, 10, 100, 1000):
             found = SVC(C=C, kernel="precomputed").fit(K, y[~test]).predict(others)
             print(f"C = {C}: {100 * np.mean(found != y[test]):.2f} %", flush=True)
