@@ -61,13 +61,15 @@ def test_held_out_answers_do_not_see_their_label(shared):
     graphs = graphs_of(shared)
     rows = np.flatnonzero(few(2) >= 0)
     codes = DIGIT[rows]
-    before = answers.held_out_diffusions(graphs, rows, codes, 10)
-    assert before.shape == (8, 20, 10)
+    whole, before = answers.held_out_diffusions(graphs[0], rows, codes, 10)
+    assert before.shape == (4, 20, 10)
     changed = codes.copy()
     changed[0] = (codes[0] + 1) % 10
-    after = answers.held_out_diffusions(graphs, rows, changed, 10)
-    np.testing.assert_allclose(after[:, 0], before[:, 0], atol=1e-6)
-    assert np.abs(after[:, 1:] - before[:, 1:]).max() > 1e-3
+    _, after = answers.held_out_diffusions(graphs[0], rows, changed, 10)
+    np.testing.assert_allclose(after[:, 0], before[:, 0], atol=1e-3)
+    assert np.abs(after[:, 1:] - before[:, 1:]).max() > 1e-2
+    for one, other in zip(whole, answers.diffusions(graphs[0], rows, codes, 10), strict=True):
+        np.testing.assert_allclose(one, other, atol=5e-3)
 
 
 def test_weights_maximize_the_penalized_likelihood():

@@ -153,6 +153,37 @@ def to_probabilities(values, is_reached, targets, n_classes, *, method, priors, 
     return proba
 
 
+def held_out_probabilities(found, labeled, targets, n_classes, fold, **options):
+    """Return what scores without each fold say of the labels of that fold.
+
+    Parameters
+    ----------
+    found : FoldScores
+    labeled, targets, n_classes, fold : as they were given to `fold_scores`
+    **options
+        ``method``, ``priors`` and ``sources`` of `to_probabilities`.
+
+    Returns
+    -------
+    ndarray of shape (m, n_classes)
+        Where no label is left in a row's part of the graph, the shares of the classes among the
+        other labels.
+    """
+    place = np.searchsorted(found.rows, labeled)
+    held_out = np.zeros((len(labeled), n_classes))
+    for held, (values, is_reached) in enumerate(found.without):
+        kept, out = targets[fold != held], np.flatnonzero(fold == held)
+        present, there = np.unique(kept), is_reached[place[out]]
+        held_out[out] = np.bincount(kept, minlength=n_classes) / len(kept)
+        if len(present) > 1 and there.any():
+            proba = to_probabilities(
+                values[:, present], is_reached, np.searchsorted(present, kept), len(present),
+                **options,
+            )  # fmt: skip
+            held_out[np.ix_(out[there], present)] = proba[place[out[there]]]
+    return held_out
+
+
 def extend_labels(extension, proba, is_reached):
     """Label new rows by the weighted mean of their neighbors' probabilities.
 
@@ -309,19 +340,7 @@ class DiffusionClassifier(GraphClassifier):
         rows, codes, k = labels.rows, labels.codes, labels.n_classes
         found = self._solved(W, rows, codes, k, np.asarray(fold))
         options = {"method": self.method, "priors": self.priors, "sources": self.sources}
-        place = np.searchsorted(found.rows, rows)
-        held_out = np.zeros((len(rows), k))
-        for held, (values, is_reached) in enumerate(found.without):
-            kept, out = codes[fold != held], np.flatnonzero(fold == held)
-            present, there = np.unique(kept), is_reached[place[out]]
-            counts = np.bincount(kept, minlength=k) / len(kept)
-            held_out[out] = counts
-            if len(present) > 1 and there.any():
-                proba = to_probabilities(
-                    values[:, present], is_reached, np.searchsorted(present, kept), len(present),
-                    **options,
-                )  # fmt: skip
-                held_out[np.ix_(out[there], present)] = proba[place[out[there]]]
+        held_out = held_out_probabilities(found, rows, codes, k, np.asarray(fold), **options)
         whole = found.whole
         proba = to_probabilities(
             whole.values, whole.is_reached, codes, k, some=found.rows, **options

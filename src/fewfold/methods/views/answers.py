@@ -6,12 +6,20 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from fewfold.methods.diffusion.estimator import diffuse
-from fewfold.methods.diffusion.spreading import match_priors
+from fewfold.methods.diffusion.estimator import held_out_probabilities, to_probabilities
+from fewfold.methods.diffusion.folds import fold_scores
+from fewfold.methods.diffusion.spreading import poisson_scores, spreading_scores
 
 # Diffusions on each graph, and their share before any label is held out: with one label per
 # class the far-reaching ones are better on every set that was tried.
 DIFFUSIONS = {"poisson": 0.5, "poisson_shares": 0.05, "spreading_0.99": 0.4, "spreading_0.9": 0.05}
+# The same as equations, with the class shares that are set after each: their own, or those of the
+# labels.
+_EQUATIONS = (
+    ("poisson", 0.9, (None, "estimated")),
+    ("spreading", 0.99, (None,)),
+    ("spreading", 0.9, (None,)),
+)
 _CLASSIFIER_SHARE = 0.05
 # The prior counts as this many labels.
 STRENGTH = 3.0
@@ -24,19 +32,30 @@ SCORE_SCALE = 8.0
 # Probability left for labels that are wrong or beyond all views.
 _LEAST = 0.01
 _LEAST_CUT = 1e-3
-_TOL, _HELD_OUT_TOL = 1e-5, 1e-3
+_TOL, _FOLDS_TOL = 1e-5, 1e-4
 
 
 def diffusions(W, rows, codes, n_classes: int, *, tol: float = _TOL) -> list[np.ndarray]:
     """Return the answer of each of `DIFFUSIONS` for all rows, each (n, n_classes)."""
-    options = {"tol": tol, "sources": "classes"}
-    free, _ = diffuse(W, rows, codes, n_classes, method="poisson", **options)
-    shares = np.bincount(codes, minlength=n_classes) / len(codes)
-    far, near = (
-        diffuse(W, rows, codes, n_classes, method="spreading", alpha=alpha, **options)[0]
-        for alpha in (0.99, 0.9)
-    )
-    return [free, match_priors(free, shares), far, near]
+    found = []
+    for method, alpha, all_priors in _EQUATIONS:
+        if method == "poisson":
+            scores = poisson_scores(W, rows, codes, n_classes, tol=tol)
+        else:
+            scores = spreading_scores(W, rows, codes, n_classes, alpha=alpha, tol=tol)
+        found += _probabilities(scores, codes, n_classes, method, all_priors)
+    return found
+
+
+def _probabilities(scores, codes, n_classes, method, all_priors):
+    """Return the probabilities that belong to the scores of one equation."""
+    options = {"method": method, "sources": "classes"}
+    return [
+        to_probabilities(
+            scores.values, scores.is_reached, codes, n_classes, priors=priors, **options
+        )
+        for priors in all_priors
+    ]
 
 
 def make_folds(codes) -> np.ndarray:
@@ -47,23 +66,24 @@ def make_folds(codes) -> np.ndarray:
     return fold
 
 
-def held_out_diffusions(graphs, rows, codes, n_classes: int) -> np.ndarray:
-    """Return what each diffusion on each graph answers for each label without its fold.
+def held_out_diffusions(W, rows, codes, n_classes: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the answer of each of `DIFFUSIONS`, and what it says of each label without its fold.
 
     Returns
     -------
-    ndarray of shape (n_graphs * n_diffusions, m, n_classes)
+    answers : list of ndarray of shape (n, n_classes)
+    held_out : ndarray of shape (n_diffusions, m, n_classes)
     """
     fold = make_folds(codes)
-    found = np.zeros((len(graphs) * len(DIFFUSIONS), len(rows), n_classes))
-    for held in range(fold.max() + 1):
-        out = fold == held
-        if out.all():
-            continue
-        kept = rows[~out], codes[~out]
-        answers = [a for W in graphs for a in diffusions(W, *kept, n_classes, tol=_HELD_OUT_TOL)]
-        found[:, out] = np.array([answer[rows[out]] for answer in answers])
-    return found
+    whole, held_out = [], []
+    for method, alpha, all_priors in _EQUATIONS:
+        options = {"method": method, "alpha": alpha, "tol": _FOLDS_TOL}
+        found = fold_scores(W, rows, codes, n_classes, fold, **options)
+        whole += _probabilities(found.whole, codes, n_classes, method, all_priors)
+        for priors in all_priors:
+            options = {"method": method, "priors": priors, "sources": "classes"}
+            held_out.append(held_out_probabilities(found, rows, codes, n_classes, fold, **options))
+    return whole, np.array(held_out)
 
 
 def fit_labels(z, codes, n_classes: int, judged) -> tuple[np.ndarray, np.ndarray]:

@@ -131,21 +131,26 @@ class ImageViewsClassifier(CandidateClassifier):
     def _joined(self, shared, rows, codes):
         """Return the weighted answer of all views and of the labels' classifier, (n, k)."""
         k, graphs = len(self.present_), graphs_of(shared)
-        by_view = [answers.diffusions(W, rows, codes, k) for W in graphs]
+        judged = np.flatnonzero(np.bincount(codes)[codes] > 1)
+        held_out = None
+        if len(judged):
+            both = [answers.held_out_diffusions(W, rows, codes, k) for W in graphs]
+            by_view = [whole for whole, _ in both]
+            held_out = np.concatenate([held_out for _, held_out in both])
+        else:
+            by_view = [answers.diffusions(W, rows, codes, k) for W in graphs]
         prior = answers.member_shares(
             answers.view_shares(graphs, [view[0].argmax(axis=1) for view in by_view])
         )
         z = random_features(shared["points"][rows], self.frequencies_)
-        judged = np.flatnonzero(np.bincount(codes)[codes] > 1)
         if len(judged) > answers.MOST_JUDGED:
             rng = np.random.default_rng(self.random_state or 0)
             judged = rng.choice(judged, answers.MOST_JUDGED, replace=False)
         everything = judged if len(judged) else np.arange(len(codes))
         coef, left_out = answers.fit_labels(z, codes, k, everything)
         weights, exponents = prior, np.ones(len(prior))
-        if len(judged):
-            held_out = answers.held_out_diffusions(graphs, rows, codes, k)[:, judged]
-            said = [*answers.log_of(held_out), left_out * answers.SCORE_SCALE]
+        if held_out is not None:
+            said = [*answers.log_of(held_out[:, judged]), left_out * answers.SCORE_SCALE]
             exponents = [answers.choose_exponent(scores, codes[judged]) for scores in said]
             said = np.array([softmax(s * e, axis=1) for s, e in zip(said, exponents)])
             likelihoods = said[:, np.arange(len(judged)), codes[judged]]
