@@ -65,13 +65,15 @@ def draw(y, allowed, budget, seed):
     return np.concatenate([r[: budget // len(classes)] for r in rows])
 
 
-def answers(X, y, rows, shape, graphs, shared, seed):
+def answers(X, y, rows, shape, graphs, shared, seed, views_only=False):
     """Yield the name and the classes of all rows of each method."""
     given = np.full(len(y), -1)
     given[rows] = y[rows]
     model = ImageViewsClassifier(shape, random_state=0).fit(X, given, shared=shared)
     yield "views", model.transduction_
     yield "views, classifier alone", model.predict(X)
+    if views_only:
+        return
     k = y.max() + 1
     for name, W in graphs.items():
         for method, alpha in (("poisson", 0.9), ("spreading", 0.9), ("spreading", 0.99)):
@@ -124,6 +126,7 @@ def main():
     parser.add_argument("--first", type=int, default=100, help="seed of the first draw")
     parser.add_argument("--angles", action="store_true", help="only whether images are turned")
     parser.add_argument("--budgets", type=int, nargs="+", help="by default those of the set")
+    parser.add_argument("--views-only", action="store_true", help="not the methods beside them")
     parser.add_argument("--new", action="store_true", help="test rows are not in the graphs")
     parser.add_argument("--all", action="store_true", help="all training rows are labeled")
     options = parser.parse_args()
@@ -146,13 +149,15 @@ def main():
     shared = ImageViewsClassifier(shape, random_state=0).prepare(X)
     print(f"prepared in {time.process_time() - start:.0f} CPU s", flush=True)
     graphs = dict(zip(("invariant", "edges"), graphs_of(shared)))
-    graphs["pixels"] = build_graph(X, n_neighbors=10, symmetrize="mean").W
+    if not options.views_only:
+        graphs["pixels"] = build_graph(X, n_neighbors=10, symmetrize="mean").W
     for budget in budgets:
         errors, start = {}, time.process_time()
         for trial in range(options.trials):
             rows = draw(y, ~test, budget, options.first + trial)
             judged = test if test.any() else ~np.isin(np.arange(len(y)), rows)
-            for name, found in answers(X, y, rows, shape, graphs, shared, trial):
+            options_of = (shape, graphs, shared, trial, options.views_only)
+            for name, found in answers(X, y, rows, *options_of):
                 errors.setdefault(name, []).append(100 * np.mean(found[judged] != y[judged]))
         seconds = (time.process_time() - start) / options.trials
         print(f"{options.set}, {budget} labels, {options.trials} draws, {seconds:.1f} CPU s each")

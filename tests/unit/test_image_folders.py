@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from fewfold.datasets.table.image_folders import N_HOG, gradient_histograms, read_images
+from fewfold.datasets.table.image_folders import (
+    N_COLOR,
+    N_HOG,
+    gradient_histograms,
+    read_images,
+)
 from fewfold.exceptions import InputError
 from fewfold.labeling.intake import read_input
 
@@ -77,6 +82,57 @@ def test_transparent_and_color_images(tmp_path):
     assert shape == (10, 10) and np.allclose(X[0], 50 / 255) and np.allclose(X[1], 1)
 
 
+@pytest.fixture
+def colored(tmp_path):
+    """Images of mixed sizes, gray but for one class; of two kinds that only differ by color."""
+    rng = np.random.default_rng(0)
+    for i in range(8):
+        for name, tint in (("red", (90, 0, 0)), ("blue", (0, 0, 90))):
+            side = rng.integers(9, 14, 2)
+            pixels = np.full((*side, 3), 100) + np.array(tint)
+            path = tmp_path / f"tints/{name}/{i}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels.astype(np.uint8)).save(path)
+    save(tmp_path / "tints/new.png", 13, 100)
+    return tmp_path / "tints"
+
+
+def test_colors_are_channels_and_all_images_get_the_largest_size(colored):
+    found = read_input(colored)
+    h, w, channels = found.image_shape
+    assert (channels, found.X.shape[1]) == (3, h * w * 3) and max(h, w) <= 13
+    assert "color pixels" in found.sentences[0] and found.thumbnails.shape == (17, 40, 40)
+    tints = found.X.reshape(17, -1, 3).mean(axis=1) * 255
+    red = np.array([name.startswith("red") for name in found.ids])
+    assert np.allclose(tints[red], (190, 100, 100))
+    assert np.allclose(tints[found.ids.index("new.png")], 100)
+
+
+def test_gray_pixels_are_used_where_a_size_is_asked_for(colored):
+    X, shape = read_images(colored, sorted(colored.rglob("*.png")), (6, 7))
+    assert shape == (6, 7) and X.shape == (17, 42)
+    X, shape = read_images(colored, sorted(colored.rglob("*.png")), (6, 7, 3))
+    assert shape == (6, 7, 3) and X.shape == (17, 126)
+    with pytest.raises(InputError, match="allowed are .height, width. for gray"):
+        read_images(colored, sorted(colored.rglob("*.png")), (6, 7, 2))
+
+
+def test_gray_images_saved_with_three_channels_stay_gray(tmp_path):
+    for i in range(3):
+        save(tmp_path / f"a/{i}.png", 12, 60 + i, "RGB")
+        save(tmp_path / f"b/{i}.jpg", 12, 60 + i, "RGB")
+    assert read_images(tmp_path, sorted(tmp_path.rglob("*.*g")))[1] == (12, 12)
+
+
+def test_large_colored_images_are_described_by_gradients_and_colors(colored):
+    Image.new("RGB", (100, 70), (100, 100, 190)).save(colored / "blue/large.png")
+    found = read_input(colored)
+    assert found.image_shape is None and found.X.shape == (18, N_HOG + N_COLOR)
+    assert "(HOG) and colors" in found.sentences[0]
+    colors = found.X[found.ids.index("blue/large.png"), N_HOG:].reshape(-1, 3) * 255
+    assert np.allclose(colors, (100, 100, 190))
+
+
 def test_gradient_histograms_know_directions_and_not_contrast():
     ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
     across, down = gradient_histograms(ramp), gradient_histograms(ramp.T)
@@ -85,6 +141,17 @@ def test_gradient_histograms_know_directions_and_not_contrast():
     rng = np.random.default_rng(0)
     texture = rng.random((64, 64))
     assert np.allclose(gradient_histograms(texture), gradient_histograms(0.5 * texture), rtol=0.01)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_runs_expect_the_colors_that_they_load(colored, large):
+    from fewfold.datasets import describe, load
+
+    if large:
+        save(colored / "red/large.png", 80, 40)
+    data, expected = load("file", path=colored), describe("file", path=colored)
+    assert data.X.shape == (expected.n_samples, expected.n_features)
+    assert data.image_shape == expected.image_shape
 
 
 @pytest.mark.parametrize("side", [12, 80])

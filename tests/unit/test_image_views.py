@@ -75,7 +75,7 @@ def test_held_out_answers_do_not_see_their_label(shared):
 def test_weights_maximize_the_penalized_likelihood():
     rng = np.random.default_rng(1)
     likelihoods, prior = rng.uniform(0.05, 1, size=(3, 40)), np.array([0.6, 0.3, 0.1])
-    found = answers.mixture_weights(likelihoods, prior)
+    found = answers.mixture_weights(likelihoods, prior, 3.0)
 
     def gain(w):
         return np.log(w @ likelihoods).sum() + 3.0 * prior @ np.log(w)
@@ -83,6 +83,10 @@ def test_weights_maximize_the_penalized_likelihood():
     best = gain(found)
     for _ in range(300):
         assert gain(np.maximum(rng.dirichlet(50 * found + 0.5), 1e-9)) <= best + 1e-6
+
+
+def test_the_prior_counts_more_labels_where_there_are_more_classes():
+    assert [answers.prior_strength(k) for k in (2, 10, 20)] == [1, 1.5, 3]
 
 
 def test_random_features_approximate_the_gaussian_kernel():
@@ -123,6 +127,8 @@ def test_few_labels_many_labels_and_new_images(shared):
         y = few(per_class)
         model = ImageViewsClassifier((8, 8), n_random=400).fit(X, y, shared=shared)
         errors.append(error(model, y))
+        # Without held-out labels nothing shows that their classifier is any good.
+        assert (model.details_["labels"] > 0) == (per_class > 1)
     assert errors[0] < 0.15 and errors[2] <= errors[1] + 0.005 and errors[2] < 0.03
     new = load_digits().data[700:1000] / 16
     assert np.mean(model.predict(new) != load_digits().target[700:1000]) < 0.06
@@ -138,7 +144,8 @@ def test_more_labels_than_features_are_judged_on_a_sample(monkeypatch, shared):
 @pytest.mark.parametrize("shape", [(8, 8), (4, 16), (4, 4, 4), (64,), None])
 def test_images_of_any_kind_series_and_rows(shape):
     found = describe(X[:80], shape, n_random=40)
-    assert len(graphs_of(found)) == (1 if shape is None else 2)
+    # Of several channels a third one, that knows their colors.
+    assert len(graphs_of(found)) == (1 if shape is None else 3 if shape == (4, 4, 4) else 2)
     model = ImageViewsClassifier(shape, n_random=40).fit(
         X[:80], np.where(DIGIT < 5, DIGIT, -1)[:80]
     )
@@ -183,3 +190,26 @@ def test_images_at_any_angle_are_noticed_without_labels():
     again = ImageViewsClassifier.from_arrays(*model.to_arrays())
     np.testing.assert_array_equal(again.predict(turned[:50]), model.predict(turned[:50]))
     assert np.mean(model.predict(rotated_images(X, (8, 8), seed=4)) == DIGIT) > 0.85
+
+
+@pytest.mark.parametrize("by_color", [True, False])
+def test_colors_tell_classes_apart_where_they_do_and_are_ignored_where_not(by_color):
+    """Disks or crosses, red or blue: one of the two is the class, the other is chance."""
+    rng = np.random.default_rng(0)
+    n = 160
+    crossed, hue = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    images = 0.5 + 0.02 * rng.normal(size=(n, 14, 14, 3))
+    for i in range(n):
+        down, across = (np.indices((14, 14)) - 6.5) - rng.uniform(-1, 1, (2, 1, 1))
+        arms = np.minimum(np.abs(down), np.abs(across)) < 1.5
+        inside = np.hypot(down, across) < rng.uniform(4, 5.5)
+        images[i][inside & (arms | ~crossed[i].astype(bool))] += 0.4 * (np.arange(3) == 2 * hue[i])
+    truth = hue if by_color else crossed
+    given = np.full(n, -1)
+    for c in range(2):
+        given[np.flatnonzero(truth == c)[:8]] = c
+    model = ImageViewsClassifier((14, 14, 3), random_state=0).fit(images.reshape(n, -1), given)
+    assert np.mean(model.transduction_ != truth) < 0.05
+    assert np.mean(model.predict(images.reshape(n, -1)) != truth) < 0.1
+    names = {name.rsplit("_poisson", 1)[0] for name in model.details_ if name.endswith("poisson")}
+    assert names == {"invariant", "edges", "edges_and_colors"}

@@ -14,7 +14,7 @@ from fewfold.datasets.raw_text import inner_suffix
 from fewfold.datasets.table.array_files import read_matrix
 from fewfold.datasets.table.cell_files import read_cell_file, write_labels
 from fewfold.datasets.table.encoding import encode_table
-from fewfold.datasets.table.image_folders import N_HOG, find_images, read_images
+from fewfold.datasets.table.image_folders import DESCRIBED_WIDTHS, find_images, read_images
 from fewfold.datasets.table.options import FileOptions, Request
 from fewfold.datasets.table.reading import kind_of
 from fewfold.datasets.table.table_files import place_of
@@ -64,9 +64,11 @@ def _read_folder(model, folder):
     """Read a folder of images as those of the model were read."""
     files = find_images(folder)
     shape = model.found["image_shape"]
-    if shape is None and model.n_features == N_HOG:
-        shape = "hog"
-    if model.columns is not None or shape is None or (shape != "hog" and len(shape) != 2):
+    if shape is None:
+        known = {width: name for name, width in DESCRIBED_WIDTHS.items()}
+        shape = known.get(model.n_features)
+    is_series = shape not in DESCRIBED_WIDTHS and shape is not None and len(shape) == 1
+    if model.columns is not None or shape is None or is_series:
         raise InputError(
             f"{folder}: the model was not made from images; give a file like the one it was "
             f"made from ({model.n_features} features per row)."

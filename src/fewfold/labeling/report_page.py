@@ -55,7 +55,7 @@ def make_view(material: Material, drifted=()) -> DatasetView:
     shown, positions = add_rows(data.X, material.shown, material.positions, wanted)
     shape = data.image_shape
     pixels = data.images if data.images is not None else data.X
-    if shape is None and material.thumbnails is not None:
+    if material.thumbnails is not None:
         pixels = material.thumbnails.reshape(len(material.thumbnails), -1)
         shape = material.thumbnails.shape[1:]
     is_image = shape is not None and len(shape) == 2 and pixels.shape[1] == int(np.prod(shape))

@@ -97,6 +97,42 @@ def orientation_histograms(X, image_shape, *, normalize: bool = True) -> np.ndar
     return out
 
 
+def mean_colors(X, image_shape, parts: int = 4) -> np.ndarray:
+    """Return the mean of each channel in each part of an image, relative to its largest value.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+    image_shape : (h, w, channels)
+    parts : int
+        Parts a side, at most the pixels of the side.
+
+    Returns
+    -------
+    float32 ndarray of shape (n, parts * parts * channels)
+        Scaled so that the squared distance of two images is the mean over the parts of the
+        squared distance of their colors.
+
+    Examples
+    --------
+    >>> red = np.zeros((1, 8, 8, 3))
+    >>> red[..., 0] = 100
+    >>> mean_colors(red.reshape(1, -1), (8, 8, 3), parts=1)
+    array([[1., 0., 0.]], dtype=float32)
+    """
+    images = with_channels(as_images(X, image_shape))
+    largest = np.abs(images).max(axis=(1, 2, 3), keepdims=True)
+    images = images / np.maximum(largest, _SMALLEST)
+    for axis in (1, 2):
+        side = images.shape[axis]
+        starts = np.arange(min(parts, side)) * side // min(parts, side)
+        sizes = np.diff(np.append(starts, side)).astype(np.float32)
+        sums = np.add.reduceat(images, starts, axis=axis)
+        images = sums / np.expand_dims(sizes, [i for i in range(4) if i != axis])
+    count = images.shape[1] * images.shape[2]
+    return (images / np.float32(np.sqrt(count))).reshape(len(images), -1).astype(np.float32)
+
+
 def _averaged(images, block):
     """Average blocks of pixels; what is left over at the right and the bottom is cut off."""
     if block == 1:

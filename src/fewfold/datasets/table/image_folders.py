@@ -1,12 +1,13 @@
 """Folders of images: a subfolder per class, or a table of labels beside the files.
 
-Small images become their gray pixels, for which there are invariant graphs. Larger ones are
-brought to one size and described by histograms of their gradients (HOG), which change little when
-an object moves a little or the light changes.
+Small images become their pixels, gray or in color, for which there are invariant graphs. Larger
+ones are brought to one size and described by histograms of their gradients (HOG), which change
+little when an object moves a little or the light changes, and by the colors of their parts.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,13 @@ LARGEST_SIDE = 64  # of images that are taken as pixels
 HOG_SIDE, HOG_CELL, HOG_BINS = 64, 8, 9
 THUMBNAIL = 40  # pixels, of larger images in reports
 N_HOG = (HOG_SIDE // HOG_CELL) ** 2 * HOG_BINS
+COLOR_CELLS = 4  # a side, of larger images: the mean color of each
+N_COLOR = COLOR_CELLS**2 * 3
+DESCRIBED = ("hog", "hog and colors")
+DESCRIBED_WIDTHS = {"hog": N_HOG, "hog and colors": N_HOG + N_COLOR}
+# Whether images have colors is judged by so many of them, and by how far their channels differ:
+# by more than what saving gray pixels as JPEG leaves.
+_JUDGED, _LEAST_COLOR = 100, 8
 
 
 def find_images(folder: Path) -> list[Path]:
@@ -60,17 +68,18 @@ def read_image_folder(folder: Path, request: Request) -> FileContent:
     names = [p.relative_to(folder).as_posix() for p in files]
     X, shape = read_images(folder, files, request.options.image_shape)
     thumbnails = None
-    if shape is None:
-        thumbnails = np.stack([_gray(f, (THUMBNAIL, THUMBNAIL)) * 255 for f in files])
+    if shape is None or len(shape) == 3:
+        thumbnails = np.stack([_pixels(f, (THUMBNAIL, THUMBNAIL)) * 255 for f in files])
         thumbnails = thumbnails.astype(np.uint8)
     labels, where = None, str(folder)
     if request.with_labels:
         labels, where = _labels(folder, names, request)
-    how = (
-        f"used as {shape[0]} x {shape[1]} gray pixels"
-        if shape is not None
-        else f"brought to {HOG_SIDE} x {HOG_SIDE} pixels and described by their gradients (HOG)"
-    )
+    if shape is not None:
+        how = f"used as {shape[0]} x {shape[1]} {'gray' if len(shape) == 2 else 'color'} pixels"
+    else:
+        colors = " and colors" if X.shape[1] > N_HOG else ""
+        how = f"brought to {HOG_SIDE} x {HOG_SIDE} pixels and described by their gradients (HOG)"
+        how += colors
     return FileContent(
         X=X,
         labels=labels,
@@ -88,19 +97,38 @@ def scan_image_folder(folder: Path, request: Request) -> FileShape:
     files = find_images(folder)
     shape = _shape(files, request.options.image_shape)
     labels, where = _labels(folder, [p.relative_to(folder).as_posix() for p in files], request)
-    if shape == "hog":
-        return FileShape((len(files), N_HOG), labels, where)
-    return FileShape((len(files), shape[0] * shape[1]), labels, where, image_shape=shape)
+    width = _width(shape)
+    if shape in DESCRIBED:
+        return FileShape((len(files), width), labels, where)
+    return FileShape((len(files), width), labels, where, image_shape=shape)
 
 
 def _shape(files, shape):
-    """The size of the pixels to use: as asked, that of the largest image, or "hog"."""
+    """The size of the pixels to use: as asked, that of the largest image, or one of `DESCRIBED`."""
     if shape is None:
+        colored = _are_colored(files)
         sizes = np.array([_size(file) for file in files])
         shape = tuple(int(s) for s in sizes.max(axis=0)[::-1])
         if max(shape) > LARGEST_SIDE:
-            return "hog"
-    return shape if shape == "hog" else (int(shape[0]), int(shape[1]))
+            return DESCRIBED[colored]
+        return (*shape, 3) if colored else shape
+    return shape if shape in DESCRIBED else tuple(int(side) for side in shape)
+
+
+def _width(shape):
+    return DESCRIBED_WIDTHS[shape] if shape in DESCRIBED else int(np.prod(shape))
+
+
+def _are_colored(files):
+    """Whether any of some files, evenly spaced, has a color; looked at in small."""
+    for place in np.unique(np.linspace(0, len(files) - 1, _JUDGED).round().astype(int)):
+        with _opened(files[place]) as image:
+            if image.mode in ("1", "L", "LA", "I", "I;16", "F"):
+                continue
+            pixels = np.asarray(_flat(image).convert("RGB").resize((32, 32)), np.int16)
+        if np.ptp(pixels, axis=2).max() > _LEAST_COLOR:
+            return True
+    return False
 
 
 def read_images(folder, files: list[Path], shape=None):
@@ -111,45 +139,74 @@ def read_images(folder, files: list[Path], shape=None):
     folder : Path
         For messages.
     files : list of Path
-    shape : (height, width), optional
-        Bring all images to this size and use their pixels; "hog" for histograms of gradients.
+    shape : (height, width) or (height, width, 3), optional
+        Bring all images to this size and use their gray or color pixels; "hog" for histograms of
+        gradients, "hog and colors" for these and the mean colors of the image's parts.
 
     Returns
     -------
     X : float32 ndarray of shape (n_images, n_features)
-    shape : (height, width) or None
+    shape : (height, width), (height, width, 3) or None
         None for histograms of gradients.
     """
     shape = _shape(files, shape)
-    use_hog = shape == "hog"
-    size = (HOG_SIDE, HOG_SIDE) if use_hog else shape
-    width = N_HOG if use_hog else size[0] * size[1]
+    described = shape in DESCRIBED
+    if not described and (len(shape) not in (2, 3) or len(shape) == 3 and shape[2] != 3):
+        raise InputError(
+            f"{folder}: image_shape={shape}: allowed are (height, width) for gray pixels and "
+            "(height, width, 3) for colors."
+        )
+    width = _width(shape)
     require(4 * width * len(files), folder, f"{len(files)} images of {width} features")
     X = np.empty((len(files), width), dtype=np.float32)
     for i, file in enumerate(files):
-        gray = _gray(file, size)
-        X[i] = gradient_histograms(gray) if use_hog else gray.ravel()
-    return X, None if use_hog else size
+        X[i] = _described(file, shape) if described else _pixels(file, shape).ravel()
+    return X, None if described else shape
+
+
+def _described(file, shape):
+    """Return the histograms of one image, and its colors if they are asked for."""
+    size = (HOG_SIDE, HOG_SIDE)
+    found = gradient_histograms(_pixels(file, size))
+    if shape == DESCRIBED[False]:
+        return found
+    side = HOG_SIDE // COLOR_CELLS
+    cells = _pixels(file, (*size, 3)).reshape(COLOR_CELLS, side, COLOR_CELLS, side, 3)
+    return np.concatenate([found, cells.mean(axis=(1, 3)).ravel()])
+
+
+@contextmanager
+def _opened(file):
+    from PIL import Image
+
+    with sound(file, "a readable image", "Replace or remove it."), Image.open(file) as image:
+        yield image
 
 
 def _size(file):
-    from PIL import Image
-
-    with sound(file, "a readable image", "Replace or remove it."), Image.open(file) as image:
+    with _opened(file) as image:
         return image.size
 
 
-def _gray(file, size):
+def _flat(image):
+    """Return an image without transparency: what is transparent counts as white."""
     from PIL import Image
 
-    with sound(file, "a readable image", "Replace or remove it."), Image.open(file) as image:
-        if image.mode in ("RGBA", "LA", "P"):  # what is transparent counts as white
-            image = image.convert("RGBA")
-            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-        gray = image.convert("L")
-        if gray.size != (size[1], size[0]):
-            gray = gray.resize((size[1], size[0]), Image.Resampling.BILINEAR)
-        return np.asarray(gray, dtype=np.float32) / 255
+    if image.mode not in ("RGBA", "LA", "P"):
+        return image
+    image = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+
+
+def _pixels(file, shape):
+    """Return the pixels of an image, brought to a height and width, gray or in color, 0 to 1."""
+    from PIL import Image
+
+    with _opened(file) as image:
+        pixels = _flat(image).convert("L" if len(shape) == 2 else "RGB")
+        if pixels.size != (shape[1], shape[0]):
+            pixels = pixels.resize((shape[1], shape[0]), Image.Resampling.BILINEAR)
+        return np.asarray(pixels, dtype=np.float32) / 255
 
 
 def gradient_histograms(gray: np.ndarray) -> np.ndarray:

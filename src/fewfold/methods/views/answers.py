@@ -20,9 +20,11 @@ _EQUATIONS = (
     ("spreading", 0.99, (None,)),
     ("spreading", 0.9, (None,)),
 )
+# Of the labels' classifier, where labels were held out. With one label per class nothing shows
+# whether it is any good, and on every set that was tried it was the worst.
 _CLASSIFIER_SHARE = 0.05
-# The prior counts as this many labels.
-STRENGTH = 3.0
+# The prior counts as this many labels: so many of each class, at least so many in all.
+_STRENGTH, _LEAST_STRENGTH = 0.15, 1.0
 N_FOLDS, FEW_LABELS = 5, 20
 MOST_JUDGED = 2000
 _PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3)
@@ -164,7 +166,12 @@ def view_shares(graphs, answers) -> np.ndarray:
     return shares / shares.sum()
 
 
-def mixture_weights(likelihoods, prior, strength: float = STRENGTH) -> np.ndarray:
+def prior_strength(n_classes: int) -> float:
+    """Return how many labels the prior weights of the answers count as."""
+    return max(_LEAST_STRENGTH, _STRENGTH * n_classes)
+
+
+def mixture_weights(likelihoods, prior, strength: float) -> np.ndarray:
     """Return the weights of a mixture of answers that explain held-out labels best.
 
     Parameters
@@ -184,7 +191,7 @@ def mixture_weights(likelihoods, prior, strength: float = STRENGTH) -> np.ndarra
     Examples
     --------
     >>> sure = np.array([np.full(50, 0.9), np.full(50, 0.2)])
-    >>> mixture_weights(sure, np.array([0.5, 0.5])).round(2).tolist()
+    >>> mixture_weights(sure, np.array([0.5, 0.5]), 3.0).round(2).tolist()
     [0.96, 0.04]
     """
     likelihoods = np.maximum(likelihoods, _LEAST)
@@ -196,7 +203,15 @@ def mixture_weights(likelihoods, prior, strength: float = STRENGTH) -> np.ndarra
     return weights
 
 
-def member_shares(by_view) -> np.ndarray:
-    """Return the share of each diffusion of each view, and of the labels' classifier, before."""
+def member_shares(by_view, is_judged: bool) -> np.ndarray:
+    """Return the share of each diffusion of each view, and of the labels' classifier, before.
+
+    Parameters
+    ----------
+    by_view : ndarray of shape (n_graphs,)
+    is_judged : bool
+        Whether held-out labels will tell more; without them the classifier has no share.
+    """
+    classifier = _CLASSIFIER_SHARE if is_judged else 0.0
     of_graphs = np.outer(by_view, list(DIFFUSIONS.values())).ravel()
-    return np.append(of_graphs / of_graphs.sum() * (1 - _CLASSIFIER_SHARE), _CLASSIFIER_SHARE)
+    return np.append(of_graphs / of_graphs.sum() * (1 - classifier), classifier)

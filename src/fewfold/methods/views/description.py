@@ -12,7 +12,7 @@ from fewfold.linalg.distances import squared_distances
 from fewfold.methods.diffusion.estimator import MIN_SIDE_TO_DESKEW, image_graph_settings
 from fewfold.svm.kernels import typical_squared
 from fewfold.transforms.canonical import canonicalize
-from fewfold.transforms.orientation import orientation_histograms
+from fewfold.transforms.orientation import mean_colors, orientation_histograms
 
 N_COMPONENTS = 200
 N_NEIGHBORS = 6
@@ -21,6 +21,8 @@ _LEAST_RANDOM, _MOST_RANDOM = 1000, 8000
 _ROWS_PER_RANDOM = 5
 _BLOCK_ROWS = 4096
 _LEAST_JUDGED, _MOST_JUDGED, _CLEARLY = 100, 1000, 0.95
+# Parts a side whose mean colors are features.
+_COLOR_PARTS = 4
 _GRAPH_PARTS = ("data", "indices", "indptr")
 
 
@@ -36,15 +38,26 @@ def edge_features(X, image_shape) -> np.ndarray:
     -------
     float32 ndarray
         From 12 pixels a side the histograms of the images and of the images without slant, side
-        by side; of smaller images the former; rows that are not images as they are.
+        by side; of smaller images the former; last, of several channels, the colors of parts of
+        the image (`mean_colors`). Rows that are not images as they are.
     """
     if image_shape is None or len(image_shape) == 1:
         return np.asarray(X, np.float32)
-    found = orientation_histograms(X, image_shape)
-    if min(image_shape[:2]) < MIN_SIDE_TO_DESKEW:
-        return found
-    upright = canonicalize(X, image_shape, ["deskew"])
-    return np.hstack([found, orientation_histograms(upright, image_shape)])
+    found = [orientation_histograms(X, image_shape)]
+    if min(image_shape[:2]) >= MIN_SIDE_TO_DESKEW:
+        upright = canonicalize(X, image_shape, ["deskew"])
+        found.append(orientation_histograms(upright, image_shape))
+    if n_color_features(image_shape):
+        found.append(mean_colors(X, image_shape, _COLOR_PARTS))
+    return np.hstack(found) if len(found) > 1 else found[0]
+
+
+def n_color_features(image_shape) -> int:
+    """Return how many of the last features of `edge_features` are colors."""
+    if image_shape is None or len(image_shape) < 3 or image_shape[2] == 1:
+        return 0
+    parts = [min(_COLOR_PARTS, side) for side in image_shape[:2]]
+    return parts[0] * parts[1] * image_shape[2]
 
 
 def is_turned(X, image_shape, *, seed: int = 0) -> bool:
@@ -87,7 +100,7 @@ def _contrast(features):
     return float(np.sqrt(max(fifth, 0) / max(typical, 1e-300)))
 
 
-def view_graphs(X, points, image_shape) -> list:
+def view_graphs(X, points, image_shape, uncolored=None) -> list:
     """Return the weights of each view's graph: the invariant one (of images), that of features.
 
     Parameters
@@ -96,6 +109,8 @@ def view_graphs(X, points, image_shape) -> list:
     points : ndarray of shape (n, n_components)
         Features of `edge_features`, on their principal axes.
     image_shape : sequence of int or None
+    uncolored : ndarray of shape (n, n_components), optional
+        The same without the colors: then a graph of these comes before that of all.
     """
     n = len(points)
     settings = {
@@ -103,7 +118,8 @@ def view_graphs(X, points, image_shape) -> list:
         "symmetrize": "mean",
         "method": "approximate" if n >= MIN_ROWS_TO_INDEX else "exact",
     }
-    graphs = [build_graph(points, **settings).W]
+    both = [points] if uncolored is None else [uncolored, points]
+    graphs = [build_graph(one, **settings).W for one in both]
     if image_shape is not None:
         of_images = image_graph_settings(image_shape)
         k = min(of_images.n_neighbors, n - 1)
@@ -172,7 +188,12 @@ def describe(
             for z in random_blocks(points, found["frequencies"])
         ]
     ) / np.float32(len(X))
-    for place, W in enumerate(view_graphs(X, points, image_shape)):
+    uncolored = None
+    if n_color_features(image_shape):
+        edges = features[:, : -n_color_features(image_shape)]
+        edges = edges - edges.mean(axis=0, dtype=np.float64).astype(np.float32)
+        uncolored = edges @ _principal_axes(edges)
+    for place, W in enumerate(view_graphs(X, points, image_shape, uncolored)):
         for part in _GRAPH_PARTS:
             found[f"graph_{place}_{part}"] = getattr(W, part)
     return found

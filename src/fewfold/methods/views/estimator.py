@@ -18,6 +18,7 @@ from fewfold.methods.views.description import (
     describe,
     edge_features,
     graphs_of,
+    n_color_features,
     random_blocks,
     random_features,
 )
@@ -140,7 +141,8 @@ class ImageViewsClassifier(CandidateClassifier):
         else:
             by_view = [answers.diffusions(W, rows, codes, k) for W in graphs]
         prior = answers.member_shares(
-            answers.view_shares(graphs, [view[0].argmax(axis=1) for view in by_view])
+            answers.view_shares(graphs, [view[0].argmax(axis=1) for view in by_view]),
+            held_out is not None,
         )
         z = random_features(shared["points"][rows], self.frequencies_)
         if len(judged) > answers.MOST_JUDGED:
@@ -154,11 +156,12 @@ class ImageViewsClassifier(CandidateClassifier):
             exponents = [answers.choose_exponent(scores, codes[judged]) for scores in said]
             said = np.array([softmax(s * e, axis=1) for s, e in zip(said, exponents)])
             likelihoods = said[:, np.arange(len(judged)), codes[judged]]
-            weights = answers.mixture_weights(likelihoods, prior)
+            weights = answers.mixture_weights(likelihoods, prior, answers.prior_strength(k))
         self.weights_ = weights
-        coef = (coef * answers.SCORE_SCALE).astype(np.float32)
         scores = [answers.log_of(answer) for view in by_view for answer in view]
-        scores.append(np.concatenate([z @ coef for z in self._blocks(shared)]))
+        if weights[-1] > 0:  # its features of all rows cost as much as the diffusions
+            coef = (coef * answers.SCORE_SCALE).astype(np.float32)
+            scores.append(np.concatenate([z @ coef for z in self._blocks(shared)]))
         return sum(w * softmax(s * e, axis=1) for w, s, e in zip(weights, scores, exponents))
 
     def _fit_rows(self, shared, answer):
@@ -193,12 +196,10 @@ class ImageViewsClassifier(CandidateClassifier):
     def _details(self):
         if len(self.present_) < 2:
             return {}
-        names = list(answers.DIFFUSIONS)
-        found = {
-            f"{'edges' if place // len(names) or self.image_shape is None else 'invariant'}_"
-            f"{names[place % len(names)]}": round(float(weight), 4)
-            for place, weight in enumerate(self.weights_[:-1])
-        }
+        views = ["edges"] if self.image_shape is None else ["invariant", "edges"]
+        views += ["edges_and_colors"] * bool(n_color_features(self.image_shape))
+        names = [f"{view}_{diffusion}" for view in views for diffusion in answers.DIFFUSIONS]
+        found = {name: round(float(w), 4) for name, w in zip(names, self.weights_[:-1])}
         turned = {"turned_upright": True} if self.turned_ else {}
         return found | {"labels": round(float(self.weights_[-1]), 4)} | turned
 
