@@ -24,4 +24,5 @@ def has_plugins() -> bool:
 if __name__ == "__main__":
     if not has_plugins():
         sys.modules.update(dict.fromkeys(ABSENT))  # what Python takes for a module that is missing
+    # by name: of the dependency, never a text of a file
     runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
