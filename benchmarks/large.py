@@ -8,6 +8,7 @@
     python benchmarks/large.py eigen 100000                  # 200 eigenvectors of the graph
     python benchmarks/large.py atlas 100000                  # atlas of a sample, all rows encoded
     python benchmarks/large.py atlas_svm 100000              # linear SVMs on an atlas, whole fit
+    python benchmarks/large.py atlas_sample 100000           # charts of 12 000 rows only
     python benchmarks/large.py digits 100000                 # deformed digits, invariant graph
     python benchmarks/large.py peers 100000 1000000          # neighbor searches at recall 0.99
     python benchmarks/large.py isotropic 20000 40000 80000   # the search where it is slowest
@@ -257,6 +258,22 @@ def atlas_svm(n: int, folder: str) -> None:
     measured("AtlasSVC, linear", n, start, error=round(float(wrong.mean()), 4))
 
 
+def atlas_sample(n: int, folder: str) -> None:
+    """Label by linear SVMs on an atlas whose charts are fitted to 12 000 of the rows."""
+    from fewfold import AtlasSVC
+    from fewfold.methods.atlas import fitting
+
+    fitting.MOST_ROWS = 12_000
+    X, truth = np.load(f"{folder}/X.npy"), np.load(f"{folder}/y.npy")
+    labeled = np.random.default_rng(0).choice(n, LABELS, replace=False)
+    y = np.full(n, -1)
+    y[labeled] = truth[labeled]
+    for seed in range(3):
+        model = AtlasSVC("linear", random_state=seed).fit(X, y)
+        wrong = np.delete(model.transduction_ != truth, labeled).mean()
+        print(f"{n} rows, seed {seed}: {len(model.atlas_['means'])} charts, error {wrong:.5f}")
+
+
 def digits(n: int, folder: str) -> None:
     """Label deformed digits over the graph that ignores small deformations; three draws."""
     from fewfold.datasets import load
@@ -424,7 +441,7 @@ def table() -> None:
 TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
          "_graph": graph, "_read": read, "_read_file": read_file, "_wide": wide,
          "_label": label, "_isotropic": isotropic, "_atlas": atlas, "_digits": digits,
-         "_atlas_svm": atlas_svm}  # fmt: skip
+         "_atlas_svm": atlas_svm, "_atlas_sample": atlas_sample}  # fmt: skip
 MADE_BY_THEMSELVES = ("label", "isotropic", "read", "wide", "digits")
 
 
