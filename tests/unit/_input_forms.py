@@ -77,12 +77,12 @@ def zstd(data):
     return pa.compress(data, codec="zstd", asbytes=True)
 
 
-def with_column(name, values, suffix="csv", **options):
-    """A writer of a CSV with one more column."""
+def with_column(name, values, suffix="csv", others=None, **options):
+    """A writer of a CSV with one more column, or several."""
 
     def write(folder):
         path = folder / f"my.{suffix}"
-        base().assign(**{name: values}).to_csv(path, index=False, **options)
+        base().assign(**{name: values}, **(others or {})).to_csv(path, index=False, **options)
         return path
 
     return write
@@ -366,6 +366,12 @@ FORMS = [
         with_column("price", ["841 €"] * 30 + ["1.150 €"] * 10),
         kinds={"price": "number"},
         says=("'price' are written as text", "'.' between thousands", "without '€'"),
+    ),
+    Form(
+        "decimal points in one column, commas in another",
+        with_column("price", ["841"] * 30 + ["1.150"] * 10, others={"mass": ["6,6", "13,5"] * 20}),
+        kinds={"price": "number", "mass": "number"},
+        says=("'price': read with decimal points, 'mass' with decimal commas", "--decimal ,"),
     ),
     Form(
         "dollars",

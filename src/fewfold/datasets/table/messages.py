@@ -49,7 +49,7 @@ class Place:
             if name == "image_shape":
                 return f"{flag} {' '.join(map(str, values))}"
             return " ".join(f"{flag} {shlex.quote(str(value))}" for value in values)
-        return f"{name}={(values[0] if name == 'ids' else list(values))!r}"
+        return f"{name}={(values[0] if name in ('ids', 'decimal') else list(values))!r}"
 
 
 def listed(names: Sequence, most: int = 4) -> str:

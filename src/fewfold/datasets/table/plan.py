@@ -177,6 +177,7 @@ def understand_table(
         plan = _use_the_id(plan, frame, place)
     notes = [
         *_notes_on_reading(plan.columns),
+        *([] if decimal else _notes_on_decimals(plan.columns, frame, place)),
         *_notes_on_names(plan, frame, place),
         *_notes_on_gaps(plan.columns),
     ]
@@ -239,6 +240,35 @@ def _notes_on_reading(columns):
         if names:
             lines.append(f"{listed(names)}: {words}.")
     return lines
+
+
+def _notes_on_decimals(columns, frame, place):
+    """Name columns with decimal points beside ones with decimal commas: 1.150 may be 1150."""
+    commas = [c["name"] for c in columns if c.get("written", {}).get("decimal") == ","]
+    if not commas:
+        return []
+    points = [
+        c["name"]
+        for c in columns
+        if c["kind"] == "number" and "written" not in c and _thousandths(frame[c["name"]])
+    ]
+    if not points:
+        return []
+    comma = place.option("decimal", ",")
+    return [
+        f"{listed(points)}: read with decimal points, {listed(commas)} with decimal commas. If "
+        f"the points are between thousands, give the decimal sign ({comma})."
+    ]
+
+
+def _thousandths(series):
+    """Whether numbers may be whole ones with a point between thousands: 1.15 for 1.150."""
+    if not is_number(series):
+        return False
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = 1000 * values[np.isfinite(values)]
+    whole = np.abs(values - np.rint(values)) < 1e-6
+    return bool(whole.all() and (values % 1000 > 0.5).any())
 
 
 def _notes_on_names(plan, frame, place):
