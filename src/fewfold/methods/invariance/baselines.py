@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -34,6 +34,7 @@ def rbf(A, B, gamma) -> np.ndarray:
 
 
 @with_transform
+@dataclass(eq=False, repr=False)
 class AllVirtualSVC(HoldsSVM, LearnsFromCopies):
     """RBF support vector machine (SVM) trained on all transformed copies of the labeled rows.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import sparse
@@ -51,6 +51,7 @@ _VOTE_SCALE = 2.0
 
 
 @with_transform
+@dataclass(eq=False, repr=False)
 class InvariantSVC(LearnsFromCopies):
     """Support vector machine (SVM) on a kernel deformed along transformed copies [invariance-2006].
 

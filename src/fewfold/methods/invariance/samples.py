@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -84,9 +83,11 @@ class LearnsFromCopies(SemiSupervisedClassifier):
 
 
 def with_transform(cls):
-    """Declare options as a dataclass's fields, ``transform`` among them (see `HiddenParameter`)."""
-    cls = dataclass(eq=False, repr=False)(cls)
-    del cls.transform  # the default, which stands before the base's descriptor
+    """Hide the default of a dataclass's field ``transform`` (see `HiddenParameter`).
+
+    The class itself has ``@dataclass``, so that tools that read the source know its fields.
+    """
+    del cls.transform  # the default, which comes before the base's descriptor
     return cls
 
 
