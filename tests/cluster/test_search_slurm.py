@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 from conftest import SCRIPT, Cluster
 from fewfold.pipeline.artifacts import read
 
-# Chunks of rows are searched whole: 33 000 rows are eight of them, so two in a tile.
+# Chunks of rows are searched whole: 100 000 rows are 16 of them, so four in a tile.
+N = 100_000
 CONFIG = {
-    "tile_rows": 9000,
+    "tile_rows": 25_000,
     "run": {"datasets": ["big"], "methods": ["diffusion"], "labels": [20], "trials": 1},
     "datasets": {"big": {"source": "curved_manifolds", "scale": "none",
-                         "options": {"n_samples": 33_000, "n_features": 10, "seed": 1}}},
+                         "options": {"n_samples": N, "n_features": 10, "seed": 1}}},
 }  # fmt: skip
 GRAPH = "results/big/graphs/euclidean.h5"
 
@@ -52,7 +54,15 @@ def at_work(cluster, start):
 
 
 def test_tiles_of_a_search_run_on_both_nodes(runs):
-    assert set(runs["tiled"].before) == {"node1", "node2"}
+    assert Counter(runs["tiled"].before) == {"node1": 2, "node2": 2}
+
+
+def test_each_tile_is_a_quarter_of_the_work(runs):
+    """So two nodes take half of what one takes; here they share the same two cores."""
+    logs = runs["tiled"].folder.glob("logs/big/graphs/euclidean/search_neighbors_*.log")
+    found = [re.search(rf"^(\d+) of {N} rows, recall", log.read_text(), re.M) for log in logs]
+    rows = [int(match[1]) for match in found]
+    assert len(rows) == 4 and sum(rows) == N and max(rows) < 1.05 * N / 4
 
 
 def test_tiles_of_a_node_that_died_are_searched_on_the_other(runs):
