@@ -1,4 +1,4 @@
-"""Print the figures of docs/methods/mbed.md and docs/notes/mbed.md.
+"""Print the figures of docs/notes/mbed.md.
 
     FEWFOLD_MIRROR=... python benchmarks/mbed.py errors [g50c] [g10n] [text] [uspst] [coil20]
                                                  [--variant published] [--splits 10] [--steps 500]

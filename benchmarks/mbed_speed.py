@@ -1,4 +1,4 @@
-"""Print the figures of docs/methods/mbed.md and docs/notes/mbed.md that are about the gradient.
+"""Print the figures of docs/notes/mbed.md that are about the gradient.
 
 FEWFOLD_MIRROR=... python benchmarks/mbed_speed.py speed [550] [2000] [uspst] [--seeds 3]
                                                        against plain NumPy and SciPy's CG

@@ -140,7 +140,7 @@ def _totals(parts):
         "paper",
         "numbers, published variant",
         "numbers, ours",
-        "numbers, rivals",
+        "numbers, other methods",
         "statements, published variant",
         "statements, ours",
         "not run",

@@ -228,7 +228,7 @@ def show(table: pd.DataFrame, claims: pd.DataFrame, echo) -> None:
     echo(f"{c['not run']} not run, {c['published only']} published only.")
 
 
-WORDS = {"published": "published variant", "ours": "fewfold's defaults", "rival": "rivals"}
+WORDS = {"published": "published variant", "ours": "fewfold's defaults", "rival": "other methods"}
 
 
 def aligned(rows: list[tuple]) -> list[str]:
