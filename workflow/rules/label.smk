@@ -21,7 +21,7 @@ rule prepare_candidates:
         settings=jobs.preparation_settings,
         code=jobs.answer_code("prepare_candidates"),
     message:
-        "Preparing the candidates for {wildcards.dataset}"
+        "Preparing the candidates"
     script:
         "../../scripts/prepare_candidates.py"
 
@@ -43,7 +43,7 @@ rule examine_candidates:
         settings=jobs.examination_settings,
         code=jobs.answer_code("examine_candidates"),
     message:
-        "Examining candidates for {wildcards.dataset} ({wildcards.tile})"
+        "Examining candidates ({wildcards.tile})"
     script:
         "../../scripts/examine_candidates.py"
 
@@ -67,6 +67,6 @@ rule label_rows:
         code=jobs.answer_code("label_rows"),
         templates=jobs.templates("report", "labeling"),
     message:
-        "Labeling all rows of {wildcards.dataset}"
+        "Labeling all rows"
     script:
         "../../scripts/label_rows.py"
