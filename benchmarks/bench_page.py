@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import bench
+import cost_figures
 import numpy as np
 from speed_rows import OURS, ROWS
 
@@ -248,5 +249,18 @@ def render():
     return text
 
 
+def speed_ratios():
+    """Return {work and peer: ratio} of all rows on MNIST and of those where a peer wins."""
+    return {
+        f"{ROWS[row].title}\n{size_words(ROWS[row].sizes[mode])}; {peer}": round(ratio, 2)
+        for mode in ("full", "losses")
+        for (row, peer), ratio in bench.ratios(
+            bench.read_results(bench.RESULTS / f"{mode}.csv")
+        ).items()
+        if row in ROWS and mode in ROWS[row].sizes
+    }
+
+
 def write():
     PAGE.write_text(render(), encoding="utf-8")
+    cost_figures.draw_speed(speed_ratios())

@@ -13,7 +13,8 @@
     python benchmarks/large.py peers 100000 1000000          # neighbor searches at recall 0.99
     python benchmarks/large.py isotropic 20000 40000 80000   # the search where it is slowest
     python benchmarks/large.py check 100000                  # against plain float64; lists needed
-    python benchmarks/large.py table                         # Markdown for docs/scaling.md
+    python benchmarks/large.py table                         # Markdown for docs/notes/scaling.md
+    python benchmarks/large.py figure                        # docs/images/scaling.svg
 
 The data are curved manifolds, 50 columns (label: 30) of float32 with 100 labels (label: 500), and
 MNIST's digits deformed (digits). What was measured is appended to data/measured/large.csv. CPU
@@ -32,6 +33,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import cost_figures
 import numpy as np
 
 MEASURED = Path(__file__).resolve().parents[1] / "data/measured/large.csv"
@@ -421,10 +423,15 @@ def check(n: int, folder: str) -> None:
     print(f"30 normal columns: {choose_probes(index, K, 0.995)} of {index.n_lists} lists")
 
 
+def read_latest() -> dict[tuple[str, int], dict]:
+    """Return {(what, rows): measurement}, the last where there are several."""
+    with open(MEASURED, newline="") as file:
+        return {(row["what"], int(row["n"])): row for row in csv.DictReader(file)}
+
+
 def table() -> None:
     """Print the measurements, each with the exponent of its CPU seconds since the one before."""
-    with open(MEASURED, newline="") as file:
-        latest = {(row["what"], int(row["n"])): row for row in csv.DictReader(file)}
+    latest = read_latest()
     rows = [latest[key] for key in sorted(latest)]
     print("| of | rows | CPU s | grows as n to the | peak MB | recall | steps | error |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -448,13 +455,17 @@ MADE_BY_THEMSELVES = ("label", "isotropic", "read", "wide", "digits")
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=("peers", "table", *TASKS, *(t[1:] for t in TASKS)))
+    parser.add_argument(
+        "command", choices=("peers", "table", "figure", *TASKS, *(t[1:] for t in TASKS))
+    )
     parser.add_argument("more", nargs="*")
     args = parser.parse_args()
     if args.command.startswith("_"):
         return TASKS[args.command](int(args.more[0]), *args.more[1:])
     if args.command == "table":
         return table()
+    if args.command == "figure":
+        return cost_figures.draw_growth(read_latest())
     for n in args.more:
         with tempfile.TemporaryDirectory() as folder:
             tasks = [] if args.command in MADE_BY_THEMSELVES else [["_make", n, folder]]

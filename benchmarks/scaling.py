@@ -6,7 +6,7 @@
     python benchmarks/scaling.py run OUT 1000 --methods mbed --targets FILE   # FILE alone
     python benchmarks/scaling.py fit OUT --only sne                   # replaces these rows alone
     python benchmarks/scaling.py cost-model                           # config/cost_model.csv
-    python benchmarks/scaling.py table                                # Markdown for docs/scaling.md
+    python benchmarks/scaling.py table                          # Markdown for docs/notes/scaling.md
     python benchmarks/scaling.py plan 1000000 100000000               # cost models, larger sizes
 
 The runs are ordinary runs of the workflow on one core; what each job took is in the files that

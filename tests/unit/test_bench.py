@@ -1,3 +1,4 @@
+import html
 import json
 import subprocess
 import sys
@@ -119,3 +120,17 @@ def test_committed_ratios_come_from_three_repeats_and_we_lead(bench):
     cells = [(r["row"], r["contender"]) for r in found]
     assert min(cells.count(cell) for cell in cells) >= 3
     assert min(bench.ratios(found).values()) > 1
+
+
+def test_the_figures_show_what_was_measured(bench):
+    import bench_page
+    import cost_figures
+    import large
+
+    for name, values, command in (
+        ("scaling", cost_figures.growth_points(large.read_latest()), "large.py figure"),
+        ("speed", bench_page.speed_ratios(), "bench.py page"),
+    ):
+        drawn = (cost_figures.IMAGES / f"{name}.svg").read_text(encoding="utf-8")
+        said = cost_figures.as_text(values) in html.unescape(drawn)
+        assert said, f"docs/images/{name}.svg is of other figures: python benchmarks/{command}"

@@ -1,6 +1,6 @@
 """What a job takes, from the sizes the plan knows: seconds, memory, storage.
 
-The cost models are fitted to measurements (docs/scaling.md): cost_model.csv, which
+The cost models are fitted to measurements (docs/notes/scaling.md): cost_model.csv, which
 `benchmarks/scaling.py cost-model` writes from data/measured/scaling.csv.
 Requests to a scheduler leave room above them, and a job that still asks for too little is tried
 again with more (`grow`). They do not change a result, and are no part of the config.
