@@ -113,8 +113,11 @@ def _written_number(name, text, given, place, wish, constant):
     if not plain.all() or wish.decimal == ",":
         style = find_style(given.tolist(), wish.decimal)
     if plain.mean() >= MOSTLY and wish.decimal != ",":
-        # Some cells are not plain numbers: a style must read all, as 27,5 among whole numbers.
-        if style is not None and np.isnan(read_written(given, style)).any():
+        # Some cells are not plain numbers: a style must read all, as 27,5 among whole numbers,
+        # and have no unit: 12x among plain numbers is a mistake.
+        if style is not None and (
+            style["before"] or style["after"] or np.isnan(read_written(given, style)).any()
+        ):
             style = None
         if style is None:
             return number_column(name, strict_numbers(name, text, place), place, constant)
