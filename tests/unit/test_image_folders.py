@@ -1,5 +1,7 @@
 """Folders of images: subfolders as classes, tables of labels, small and large images."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from fewfold.datasets.table.image_folders import (
 )
 from fewfold.exceptions import InputError
 from fewfold.labeling.intake import read_input
+from fewfold.labeling.prediction import read_new_rows
 
 
 def save(path, side, bright, mode="L"):
@@ -177,3 +180,22 @@ def test_large_images_are_shown_small(folder):
     found = read_input(folder)
     assert found.image_shape is None and found.thumbnails.shape == (21, 40, 40)
     assert found.thumbnails[found.ids.index("cat/large0.png")].mean() == 40
+
+
+@pytest.mark.parametrize(
+    ("side", "mode", "kept", "width"),
+    [(12, "L", [12, 12], 144), (12, "RGB", [12, 12, 3], 432), (90, "L", None, N_HOG)],
+)
+def test_new_images_are_read_like_those_of_the_model(tmp_path, side, mode, kept, width):
+    for i in range(3):
+        save(tmp_path / f"new/{i}.png", side, 60 * i, mode)
+    model = SimpleNamespace(columns=None, n_features=width, found={"image_shape": kept})
+    ((X, names, called),) = read_new_rows(model, tmp_path / "new", print)
+    assert X.shape == (3, width) and names == ["0.png", "1.png", "2.png"] and called == "file"
+
+
+def test_a_folder_is_refused_by_a_model_of_series(tmp_path):
+    save(tmp_path / "new/0.png", 12, 60)
+    model = SimpleNamespace(columns=None, n_features=144, found={"image_shape": [144]})
+    with pytest.raises(InputError, match="was not made from images"):
+        list(read_new_rows(model, tmp_path / "new", print))

@@ -64,10 +64,10 @@ def _read_folder(model, folder):
     """Read a folder of images as those of the model were read."""
     files = find_images(folder)
     shape = model.found["image_shape"]
+    is_series = shape is not None and len(shape) == 1
     if shape is None:
         known = {width: name for name, width in DESCRIBED_WIDTHS.items()}
         shape = known.get(model.n_features)
-    is_series = shape not in DESCRIBED_WIDTHS and shape is not None and len(shape) == 1
     if model.columns is not None or shape is None or is_series:
         raise InputError(
             f"{folder}: the model was not made from images; give a file like the one it was "
