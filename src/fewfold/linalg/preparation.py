@@ -18,6 +18,36 @@ SCALES = ("none", "standard", "minmax", "unit", "divide")
 _DIRECT_SIZE = 4000
 
 
+def row_blocks(X):
+    """Yield a matrix in blocks of consecutive rows, so that one block is in memory at a time.
+
+    ``X`` is an array, a sparse matrix, or rows that are read when sliced
+    (`fewfold.pipeline.stored_rows.StoredRows`). A block has up to 8192 rows, of wide matrices
+    fewer: 33 million entries at most, and one row at least.
+    """
+    n, d = X.shape
+    size = max(1, min(8192, (1 << 25) // max(d, 1)))
+    for start in range(0, n, size):
+        yield X[start : start + size]
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """Rows of a matrix under a scaling, computed when they are asked for."""
+
+    rows: object
+    scaling: Preparation
+
+    @property
+    def shape(self):
+        """Rows and columns."""
+        return self.rows.shape
+
+    def __getitem__(self, rows: slice):
+        """Return some rows, scaled."""
+        return self.scaling.rescale(self.rows[rows])
+
+
 @dataclass(frozen=True)
 class Preparation:
     """A fitted preparation: applied alike to the rows it was fitted on and to new ones.
@@ -72,20 +102,24 @@ class Preparation:
 
 def check_finite(X, feature_names=None) -> None:
     """Raise `InputError` naming the first number that is NaN, infinite or beyond 1e18."""
-    values = X.data if sparse.issparse(X) else np.asarray(X)
-    if not values.size or _all_in_range(values):
+    total, first, start = 0, None, 0
+    for block in row_blocks(X):
+        values = block.data if sparse.issparse(block) else np.asarray(block)
+        if values.size and not _all_in_range(values):
+            bad = ~(np.abs(values.astype(np.float64)) <= LARGEST_NUMBER)
+            if first is None:
+                coords = sparse.coo_array(block).coords if sparse.issparse(block) else None
+                rows, columns = np.nonzero(bad) if coords is None else (i[bad] for i in coords)
+                first = start + int(rows[0]), int(columns[0]), values[bad].ravel()[0]
+            total += int(np.count_nonzero(bad))
+        start += block.shape[0]
+    if first is None:
         return
-    bad = ~(np.abs(values.astype(np.float64)) <= LARGEST_NUMBER)
-    if sparse.issparse(X):
-        rows, columns = (i[bad] for i in sparse.coo_array(X).coords)
-    else:
-        rows, columns = np.nonzero(bad)
-    row, column = int(rows[0]), int(columns[0])
+    row, column, found = first
     name = f" ({feature_names[column]})" if feature_names else ""
-    found = values[bad].ravel()[0]
     fault = f"larger than {LARGEST_NUMBER:.0e}" if np.isfinite(found) else "NaN or infinite"
     raise InputError(
-        f"{len(rows)} values are {fault}; the first is {found} in row {row}, column "
+        f"{total} values are {fault}; the first is {found} in row {row}, column "
         f"{column}{name}, counted from 0. Allowed are finite numbers up to {LARGEST_NUMBER:.0e}: "
         "fill in, rescale or drop these rows or columns."
     )
@@ -102,20 +136,26 @@ def count_oddities(X) -> dict:
         csc = sparse.csc_array(X)
         empty = int(np.sum(np.diff(csc.indptr) == 0))
         return {"constant_columns": empty, "duplicate_rows": _duplicate_sparse_rows(X)}
-    X = np.ascontiguousarray(X)
-    constant = int(np.sum(X.max(axis=0) == X.min(axis=0))) if len(X) else 0
-    return {
-        "constant_columns": constant,
-        "duplicate_columns": _repeats(np.ascontiguousarray(X.T)),
-        "duplicate_rows": _repeats(X),
-    }
-
-
-def _repeats(rows):
     import xxhash
 
-    seen = {xxhash.xxh3_128_digest(memoryview(r).cast("B")) for r in rows} if rows.size else set()
-    return len(rows) - len(seen) if rows.size else 0
+    n, d = X.shape
+    if not n or not d:
+        return {"constant_columns": 0, "duplicate_columns": 0, "duplicate_rows": 0}
+    # A digest of 16 bytes for each row and column, not their numbers, is what is compared.
+    rows, columns, edges = [], [xxhash.xxh3_128() for _ in range(d)], []
+    for block in row_blocks(X):
+        block = np.ascontiguousarray(block)
+        text = b"".join(xxhash.xxh3_128_digest(memoryview(row).cast("B")) for row in block)
+        rows.append(np.frombuffer(text, np.uint64).reshape(-1, 2))
+        for column, values in zip(columns, np.ascontiguousarray(block.T)):
+            column.update(memoryview(values).cast("B"))
+        edges.append((block.min(axis=0), block.max(axis=0)))
+    low, high = (np.array(found) for found in zip(*edges))
+    return {
+        "constant_columns": int(np.sum(low.min(axis=0) == high.max(axis=0))),
+        "duplicate_columns": d - len({column.digest() for column in columns}),
+        "duplicate_rows": n - len(np.unique(np.concatenate(rows), axis=0)),
+    }
 
 
 def _duplicate_sparse_rows(X):
@@ -139,7 +179,9 @@ def fit_preparation(X, *, scale="none", divide_by=1.0, pca=None, random_state=0)
 
     Parameters
     ----------
-    X : array or csr_array of shape (n, n_features)
+    X : array, csr_array or rows read when sliced, of shape (n, n_features)
+        Dense rows are gone through in blocks (`row_blocks`), once for the scaling's means or
+        extremes, once for spreads, and twice for principal components.
     scale : {"none", "standard", "minmax", "unit", "divide"}
         Nothing; mean 0 and s.d. 1 per column; 0..1 per column; rows of length 1; all entries
         divided by ``divide_by``. Constant columns become 0.
@@ -159,7 +201,7 @@ def fit_preparation(X, *, scale="none", divide_by=1.0, pca=None, random_state=0)
     fitted = _fit_scale(X, scale, divide_by)
     if pca is None:
         return fitted
-    scaled = fitted.rescale(X)
+    scaled = fitted.rescale(X) if sparse.issparse(X) else Rescaled(X, fitted)
     mean, axes, explained = principal_axes(scaled, pca, random_state=random_state)
     return Preparation(fitted.scale, fitted.offset, fitted.factor, mean, axes, explained)
 
@@ -176,12 +218,21 @@ def _fit_scale(X, scale, divide_by):
     if sparse.issparse(X):
         return Preparation(scale, np.zeros(1), np.ones(1)).rescale(X)  # raises, with the reason
     if scale == "standard":
-        offset, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        offset = _mean(X)
+        spread = np.sqrt(sum(((b - offset) ** 2).sum(axis=0) for b in row_blocks(X)) / X.shape[0])
     else:
-        offset = X.min(axis=0).astype(np.float64)
-        spread = X.max(axis=0).astype(np.float64) - offset
+        edges = [(b.min(axis=0), b.max(axis=0)) for b in row_blocks(X)]
+        low, high = (np.asarray(found, np.float64) for found in zip(*edges))
+        offset = low.min(axis=0)
+        spread = high.max(axis=0) - offset
     factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     return Preparation(scale, offset, factor)
+
+
+def _mean(X):
+    """Mean of the rows in double precision, block by block."""
+    total = sum(np.asarray(b.sum(axis=0, dtype=np.float64)).ravel() for b in row_blocks(X))
+    return total / max(X.shape[0], 1)
 
 
 def unit_rows(X):
@@ -212,13 +263,14 @@ def principal_axes(X, pca, *, random_state=0):
             f"pca={pca} for {n} rows x {d} columns: allowed are 1 to {most} components, or a "
             "share of the variance between 0 and 1."
         )
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    mean = _mean(X)
     if min(n, d) <= _DIRECT_SIZE:
         values, axes, total = _direct_axes(X, mean)
     else:
         values, axes, total = _lanczos_axes(X, mean, wanted or most // 4, random_state)
     if wanted is None:
-        wanted = int(np.searchsorted(np.cumsum(values) / total, pca - 1e-12)) + 1
+        held = np.cumsum(values) / total if total > 0 else np.ones(len(values))
+        wanted = int(np.searchsorted(held, pca - 1e-12)) + 1
         if wanted > len(values):
             raise InputError(
                 f"pca={pca}: {len(values)} components hold only {values.sum() / total:.3f} of the "
@@ -233,14 +285,14 @@ def _direct_axes(X, mean):
     n, d = X.shape
     if d <= n:
         second = np.zeros((d, d))
-        for start in range(0, n, 8192):
-            block = X[start : start + 8192]
+        for block in row_blocks(X):
             block = block.toarray() if sparse.issparse(block) else block
             block = block.astype(np.float64) - mean
             second += block.T @ block
         values, axes = np.linalg.eigh(second / n)
         values, axes = np.maximum(values[::-1], 0), axes[:, ::-1]
         return values, axes, values.sum()
+    X = X[:n]  # few rows of many columns: all of them
     centered = (X.toarray() if sparse.issparse(X) else X).astype(np.float64) - mean
     values, left = np.linalg.eigh(centered @ centered.T / n)
     values, left = np.maximum(values[::-1], 0)[: n - 1], left[:, ::-1][:, : n - 1]
@@ -256,13 +308,28 @@ def _lanczos_axes(X, mean, k, seed):
     centered = LinearOperator(
         (n, d),
         # svds hands over vectors of shape (n,) as well as (n, 1)
-        matvec=lambda v: X @ v.ravel() - mean @ v.ravel(),
-        rmatvec=lambda u: X.T @ u.ravel() - mean * u.sum(),
+        matvec=lambda v: _times(X, v.ravel()) - mean @ v.ravel(),
+        rmatvec=lambda u: _times_transposed(X, u.ravel()) - mean * u.sum(),
         dtype=np.float64,
     )
     start = np.random.default_rng(seed).normal(size=min(n, d))
     _, s, vt = svds(centered, k=k, v0=start)
     order = np.argsort(-s)
-    squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=float)
-    total = float(squares) / n - float(mean @ mean)
+    squares = sum(float((b.multiply(b) if sparse.issparse(b) else np.square(b, dtype=float)).sum())
+                  for b in row_blocks(X))  # fmt: skip
+    total = squares / n - float(mean @ mean)
     return s[order] ** 2 / n, vt[order].T, total
+
+
+def _times(X, v):
+    return X @ v if sparse.issparse(X) else np.concatenate([b @ v for b in row_blocks(X)])
+
+
+def _times_transposed(X, u):
+    if sparse.issparse(X):
+        return X.T @ u
+    total, start = np.zeros(X.shape[1]), 0
+    for block in row_blocks(X):
+        total += block.T @ u[start : start + len(block)]
+        start += len(block)
+    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 
@@ -81,6 +82,18 @@ class Writer:
             raise ValueError(f"{name}: blocks hold {start} rows, announced were {shape[0]}.")
         dataset.attrs["block_rows"] = max(block_rows, 1)
         dataset.attrs["block_digests"] = np.asarray(digests, np.uint64)
+
+    def add_rows(self, name: str, n_rows: int, blocks) -> None:
+        """Store a matrix that arrives as consecutive blocks of rows; sparse blocks are joined."""
+        blocks = iter(blocks)
+        first = next(blocks)
+        blocks = itertools.chain([first], blocks)
+        if _is_sparse(first):
+            from scipy import sparse
+
+            self.add(name, sparse.vstack(list(blocks), format="csr"))
+        else:
+            self.add_blocks(name, (n_rows, *first.shape[1:]), first.dtype, blocks)
 
     def add_virtual(self, name: str, shape: tuple, dtype, parts: list[tuple[str, int]]) -> None:
         """Join row tiles in neighboring files as one virtual array, without a copy.

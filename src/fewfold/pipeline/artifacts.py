@@ -33,6 +33,7 @@ from fewfold.pipeline.artifact_writer import (
     seal_of,
 )
 from fewfold.pipeline.stage_schemas import SCHEMAS
+from fewfold.pipeline.stored_rows import StoredRows, is_intact
 
 FORMAT_VERSION = 1
 _SPARSE_PARTS = ("data", "indices", "indptr", "shape")
@@ -217,19 +218,39 @@ class Artifact:
     def mapped(self, name) -> np.ndarray:
         """Return an array as a private map of the file: its pages are read when looked at.
 
-        It is compared with its digest and the schema as any other, in one pass that leaves nothing
-        in the job's own memory. Valid while the file is not changed, which stages never do.
+        It is compared with its digest and the schema as any other, piece by piece, which leaves
+        nothing in the job's own memory. Valid while the file is not changed, which stages never do.
+        A sparse matrix is read.
         """
         with self._reading(name):
-            item = self._dataset(name)
-            offset = item.id.get_offset()
-            if not item.size or offset is None or offset % item.dtype.itemsize:
+            item = self._item(self._file, name)
+            is_sparse = isinstance(item, h5py.Group)
+            offset = None if is_sparse or not item.size else item.id.get_offset()
+            if offset is None or offset % item.dtype.itemsize:
                 return self[name]
+            self._check_pieces(item, name)
             # "c" rather than "r": compiled loops have one form, for arrays that can be written.
-            value = np.asarray(np.memmap(self.path, item.dtype, "c", offset, item.shape))
-            if "digest" not in item.attrs or digest_of(value) != item.attrs["digest"]:
-                self.fail(f"is damaged: the array {name!r} is not what was written")
-            return self._fitting(name, value)
+            return np.asarray(np.memmap(self.path, item.dtype, "c", offset, item.shape))
+
+    def stored(self, name):
+        """Return a dense array as rows that are read when sliced, while the file is open.
+
+        It was compared with its digest and the schema, piece by piece. A sparse matrix is read.
+        """
+        with self._reading(name):
+            item = self._item(self._file, name)
+            if isinstance(item, h5py.Group):
+                return self[name]
+            self._check_pieces(item, name)
+            return StoredRows(item)
+
+    def _check_pieces(self, item, name):
+        faults = []
+        intact = is_intact(item, lambda piece: faults.append(self._fault(name, piece)))
+        if not intact:
+            self.fail(f"is damaged: the array {name!r} is not what was written")
+        for fault in filter(None, faults):
+            self.fail(f"does not fit: {name} {fault}")
 
     def _texts(self, item, name):
         text, count = self._dense(item, name).tobytes().decode(), int(item.attrs["count"])
@@ -238,15 +259,20 @@ class Artifact:
             self.fail(f"announces {count} texts for {name!r} but holds {len(found)}")
         return found
 
+    def _fault(self, name, value) -> str | None:
+        """Return what is wrong with the values of an array by the stage's schema."""
+        declared = None if self._schema is None else self._schema.array(name)
+        if declared is None:
+            return None
+        # Arrays that a pattern declares were not seen when the file was opened.
+        known = name in self._schema.arrays
+        return (declared.values if known else declared)(value, self._sizes if known else {})
+
     def _fitting(self, name, value):
         """Compare the values of an array with the stage's schema."""
-        declared = None if self._schema is None else self._schema.array(name)
-        if declared is not None:
-            # Arrays that a pattern declares were not seen when the file was opened.
-            known = name in self._schema.arrays
-            fault = (declared.values if known else declared)(value, self._sizes if known else {})
-            if fault is not None:
-                self.fail(f"does not fit: {name} {fault}")
+        fault = self._fault(name, value)
+        if fault is not None:
+            self.fail(f"does not fit: {name} {fault}")
         return value
 
     def header(self, name) -> tuple[tuple, str, bool]:
@@ -370,9 +396,7 @@ class Artifact:
             if isinstance(item, h5py.Group) or not item.is_virtual:
                 self[name]
         else:
-            step = int(item.attrs["block_rows"])
-            for start in range(0, item.shape[0], step):
-                self._check_blocks(item, name, item[start : start + step], start // step)
+            self._check_pieces(item, name)
 
     def shape(self, name) -> tuple:
         """Return an array's shape without reading it."""

@@ -40,17 +40,21 @@ def _reading(path, stage):
 
 
 def read_features(path, *, images: bool = True) -> Features:
-    """Read a file of stage prepare_features, or the features that `fewfold label` wrote.
+    """Open a file of stage prepare_features, or the features that `fewfold label` wrote.
 
-    Without ``images`` the pixels beside principal components, most of such a file, are not read.
+    Dense rows are mapped, not read: what a stage works on at a time is what its memory holds, and
+    jobs of one node share the pages. Without ``images`` the pixels beside principal components,
+    most of such a file, are left alone.
     """
     with _reading(path, "prepare_features") as file:
         shape = file.note("image_shape")
+        names = ("X", "X_new", "images", "images_new") if images else ("X", "X_new")
+        rows = {name: file.mapped(name) for name in names if name in file}
         return Features(
-            X=file["X"],
-            X_new=file.get("X_new"),
-            images=file.get("images") if images else None,
-            images_new=file.get("images_new") if images else None,
+            X=rows["X"],
+            X_new=rows.get("X_new"),
+            images=rows.get("images"),
+            images_new=rows.get("images_new"),
             image_shape=tuple(shape) if shape else None,
             feature_names=file.get("feature_names"),
         )
