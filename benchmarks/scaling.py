@@ -5,6 +5,8 @@
     python benchmarks/scaling.py fit OUT                              # data/measured/scaling.csv
     python benchmarks/scaling.py run OUT 1000 --methods mbed --targets FILE   # FILE alone
     python benchmarks/scaling.py fit OUT --only sne                   # replaces these rows alone
+    python benchmarks/scaling.py run OUT 100000 1000000 --many        # curved manifolds, 50 columns
+    python benchmarks/scaling.py fit OUT --part                       # other stages stay
     python benchmarks/scaling.py cost-model                           # config/cost_model.csv
     python benchmarks/scaling.py table                          # Markdown for docs/notes/scaling.md
     python benchmarks/scaling.py plan 1000000 100000000               # cost models, larger sizes
@@ -28,6 +30,7 @@ import yaml
 from scipy.optimize import nnls
 
 from fewfold.datasets import describe
+from fewfold.graph.settings import is_approximate
 from fewfold.pipeline import layout
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,22 +58,38 @@ def config_of(n: int, methods: list[str], labels: int, trials: int, pca: int) ->
     }
 
 
+# What is expected to scale: the methods that look at no pairs of rows.
+MANY = ["knn", "linear_svm", "diffusion", "eigenbasis"]
+
+
+def config_of_many(n: int, methods: list[str], labels: int, trials: int, pca: int) -> dict:
+    """Curved manifolds in as many columns as the others have components, none to be found."""
+    data = {
+        "source": "curved_manifolds", "scale": "standard",
+        "options": {"n_samples": n, "n_features": pca, "seed": 0},
+    }  # fmt: skip
+    return {
+        "run": {"datasets": ["many"], "methods": methods, "labels": [labels], "trials": trials},
+        "datasets": {"many": data},
+    }
+
+
 TARGETS = ("all", "results/with_new/graphs/euclidean.new.h5")
 
 
-def run(out: Path, sizes: list[int], methods: list[str], variations: dict, targets) -> None:
+def run(out: Path, sizes: list[int], variations: dict, *, many=False, **more) -> None:
     settings = [BASE | {key: value} for key, values in variations.items() for value in values]
     for n in sizes:
         for setting in settings or [BASE]:
-            run_one(out, n, methods, setting, targets)
+            run_one(out, n, setting, make=config_of_many if many else config_of, **more)
 
 
-def run_one(out: Path, n: int, methods: list[str], setting: dict, targets=()) -> None:
+def run_one(out: Path, n: int, setting: dict, *, methods, targets=(), make=config_of) -> None:
     changed = [f"{key}-{value}" for key, value in setting.items() if value != BASE[key]]
     folder = out / "_".join([str(n), *changed])
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(
-        yaml.safe_dump(config_of(n, methods, **setting), sort_keys=False)
+        yaml.safe_dump(make(n, methods, **setting), sort_keys=False)
     )
     command = [
         sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
@@ -111,18 +130,27 @@ def gather(out: Path) -> list[dict]:
     rows = []
     for folder in sorted(out.iterdir()):
         config = yaml.safe_load((folder / "config.yaml").read_text())
-        data, trials = config["datasets"]["mnist"], config["run"]["trials"]
+        trials, (name,) = config["run"]["trials"], config["run"]["datasets"]
+        data = config["datasets"][name]
+        described = describe(data["source"], **data["options"])
+        rows_of, columns = described.n_samples, described.n_features
         for path, stage, dataset, target in layout.cost_files(folder / "logs"):
             if dataset == "with_new" and stage != "extend_graph":
                 continue  # the same stages on somewhat fewer rows
+            if target == "methods/light":
+                continue  # several methods in one job
+            if stage == "fetch_dataset" and name != "mnist":
+                continue  # generated, not read: another cost
+            if stage == "build_graph" and is_approximate("auto", rows_of):
+                continue  # benchmarks/large.py graph
             made = made_by(folder, stage, dataset, target)
             cost = next(csv.DictReader(path.open(), delimiter="\t"))
             labels = config["run"]["labels"][0]
             whole = stage in ("compute_kernel_tile", "make_copies")  # the rows that any draw labels
             rows.append(
                 {"stage": stage, "kind": kind_of(stage, target),
-                 "n": describe("mnist", **data["options"]).n_samples,
-                 "d": 784 if stage in RAW else data["pca"],
+                 "n": rows_of,
+                 "d": columns if stage in RAW else data.get("pca", columns),
                  "labels": labels * trials if whole else labels,
                  "fits": trials if stage == "train_method" else 1,
                  "cpu_s": float(cost["cpu_s"]), "max_rss_mb": float(cost["max_rss_mb"]),
@@ -131,15 +159,12 @@ def gather(out: Path) -> list[dict]:
     return rows
 
 
-def fit(out: Path, only=None) -> None:
-    rows = gather(out)
-    if only:
-        rows = [row for row in rows if row["kind"] in only]
+def fit(out: Path, only=None, part=False) -> None:
+    rows = [row for row in gather(out) if not only or row["kind"] in only]
+    if only or part:
         measured = {(row["stage"], row["kind"]) for row in rows}
-        kept = [
-            r for key, found in read_measured(str).items() if key not in measured for r in found
-        ]
-        rows += kept
+        rows += [r for key, found in read_measured(str).items() if key not in measured
+                 for r in found]  # fmt: skip
     MEASURED.parent.mkdir(parents=True, exist_ok=True)
     with open(MEASURED, "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -303,13 +328,15 @@ def main() -> None:
     one = commands.add_parser("run")
     one.add_argument("out", type=Path)
     one.add_argument("sizes", type=int, nargs="+")
-    one.add_argument("--methods", nargs="+", default=METHODS)
+    one.add_argument("--methods", nargs="+")
+    one.add_argument("--many", action="store_true", help="generated rows instead of MNIST")
     for key in BASE:
         one.add_argument(f"--{key}", type=int, nargs="*", default=[])
-    one.add_argument("--targets", nargs="+", default=TARGETS, help="files or rules to make")
+    one.add_argument("--targets", nargs="+", help="files or rules to make")
     two = commands.add_parser("fit")
     two.add_argument("out", type=Path)
     two.add_argument("--only", nargs="+", help="kinds that are measured again; others stay")
+    two.add_argument("--part", action="store_true", help="stages that are not there stay")
     commands.add_parser("cost-model")
     commands.add_parser("table")
     commands.add_parser("plan").add_argument("sizes", type=int, nargs="+")
@@ -318,12 +345,13 @@ def main() -> None:
         run(
             given.out.resolve(),
             given.sizes,
-            given.methods,
             {key: getattr(given, key) for key in BASE},
-            given.targets,
+            many=given.many,
+            methods=given.methods or (MANY if given.many else METHODS),
+            targets=given.targets or (("all",) if given.many else TARGETS),
         )
     elif given.command == "fit":
-        fit(given.out.resolve(), given.only)
+        fit(given.out.resolve(), given.only, given.part)
     elif given.command == "cost-model":
         cost_models()
     elif given.command == "plan":
