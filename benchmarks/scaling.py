@@ -6,6 +6,7 @@
     python benchmarks/scaling.py run OUT 1000 --methods mbed --targets FILE   # FILE alone
     python benchmarks/scaling.py fit OUT --only sne                   # replaces these rows alone
     python benchmarks/scaling.py run OUT 100000 1000000 --many        # curved manifolds, 50 columns
+    python benchmarks/scaling.py run OUT 100000 1000000 --tiles       # their graph, in four tiles
     python benchmarks/scaling.py fit OUT --part                       # other stages stay
     python benchmarks/scaling.py cost-model                           # config/cost_model.csv
     python benchmarks/scaling.py table                          # Markdown for docs/notes/scaling.md
@@ -23,6 +24,7 @@ import argparse
 import csv
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,9 @@ def config_of(n: int, methods: list[str], labels: int, trials: int, pca: int) ->
 MANY = ["knn", "linear_svm", "diffusion", "eigenbasis"]
 
 
-def config_of_many(n: int, methods: list[str], labels: int, trials: int, pca: int) -> dict:
+def config_of_many(
+    n: int, methods: list[str], labels: int, trials: int, pca: int, *, tiles: int = 1
+) -> dict:
     """Curved manifolds in as many columns as the others have components, none to be found."""
     data = {
         "source": "curved_manifolds", "scale": "standard",
@@ -71,17 +75,19 @@ def config_of_many(n: int, methods: list[str], labels: int, trials: int, pca: in
     return {
         "run": {"datasets": ["many"], "methods": methods, "labels": [labels], "trials": trials},
         "datasets": {"many": data},
+        **({"tile_rows": -(-n // tiles)} if tiles > 1 else {}),
     }
 
 
 TARGETS = ("all", "results/with_new/graphs/euclidean.new.h5")
+GRAPH = ("results/many/graphs/euclidean.h5",)
 
 
-def run(out: Path, sizes: list[int], variations: dict, *, many=False, **more) -> None:
+def run(out: Path, sizes: list[int], variations: dict, **more) -> None:
     settings = [BASE | {key: value} for key, values in variations.items() for value in values]
     for n in sizes:
         for setting in settings or [BASE]:
-            run_one(out, n, setting, make=config_of_many if many else config_of, **more)
+            run_one(out, n, setting, **more)
 
 
 def run_one(out: Path, n: int, setting: dict, *, methods, targets=(), make=config_of) -> None:
@@ -115,7 +121,7 @@ def kind_of(stage: str, target: str) -> str:
 
 # Stages whose cost depends on the kind of graph, manifold, kernel or learner.
 WITH_KIND = {"search_neighbors", "extend_graph", "fit_manifold", "compute_kernel_tile",
-             "train_method", "draw_figures"}  # fmt: skip
+             "train_method"}  # fmt: skip
 
 
 def made_by(folder: Path, stage: str, dataset: str, target: str) -> list[Path]:
@@ -127,6 +133,7 @@ def made_by(folder: Path, stage: str, dataset: str, target: str) -> list[Path]:
 
 
 def gather(out: Path) -> list[dict]:
+    """Return a row for each job, and one for all tiles of a search together."""
     rows = []
     for folder in sorted(out.iterdir()):
         config = yaml.safe_load((folder / "config.yaml").read_text())
@@ -147,8 +154,9 @@ def gather(out: Path) -> list[dict]:
             cost = next(csv.DictReader(path.open(), delimiter="\t"))
             labels = config["run"]["labels"][0]
             whole = stage in ("compute_kernel_tile", "make_copies")  # the rows that any draw labels
-            rows.append(
-                {"stage": stage, "kind": kind_of(stage, target),
+            is_tile = stage == "search_neighbors" and is_approximate("auto", rows_of)
+            row = (
+                {"stage": stage, "kind": "approximate" if is_tile else kind_of(stage, target),
                  "n": rows_of,
                  "d": columns if stage in RAW else data.get("pca", columns),
                  "labels": labels * trials if whole else labels,
@@ -156,6 +164,11 @@ def gather(out: Path) -> list[dict]:
                  "cpu_s": float(cost["cpu_s"]), "max_rss_mb": float(cost["max_rss_mb"]),
                  "bytes": sum(p.stat().st_size for p in made)}
             )  # fmt: skip
+            if is_tile and rows and rows[-1]["n"] == rows_of and rows[-1]["stage"] == stage:
+                rows[-1]["cpu_s"] += row["cpu_s"]
+                rows[-1]["max_rss_mb"] = max(rows[-1]["max_rss_mb"], row["max_rss_mb"])
+            else:
+                rows.append(row)
     return rows
 
 
@@ -330,6 +343,7 @@ def main() -> None:
     one.add_argument("sizes", type=int, nargs="+")
     one.add_argument("--methods", nargs="+")
     one.add_argument("--many", action="store_true", help="generated rows instead of MNIST")
+    one.add_argument("--tiles", action="store_true", help="their graph alone, in four tiles")
     for key in BASE:
         one.add_argument(f"--{key}", type=int, nargs="*", default=[])
     one.add_argument("--targets", nargs="+", help="files or rules to make")
@@ -342,13 +356,14 @@ def main() -> None:
     commands.add_parser("plan").add_argument("sizes", type=int, nargs="+")
     given = parser.parse_args()
     if given.command == "run":
+        is_many = given.many or given.tiles
         run(
             given.out.resolve(),
             given.sizes,
             {key: getattr(given, key) for key in BASE},
-            many=given.many,
-            methods=given.methods or (MANY if given.many else METHODS),
-            targets=given.targets or (("all",) if given.many else TARGETS),
+            make=partial(config_of_many, tiles=4 * given.tiles) if is_many else config_of,
+            methods=given.methods or (MANY if is_many else METHODS),
+            targets=given.targets or (GRAPH if given.tiles else ("all",) if is_many else TARGETS),
         )
     elif given.command == "fit":
         fit(given.out.resolve(), given.only, given.part)
