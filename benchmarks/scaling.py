@@ -7,7 +7,7 @@
     python benchmarks/scaling.py fit OUT --only sne                   # replaces these rows alone
     python benchmarks/scaling.py run OUT 100000 1000000 --many        # curved manifolds, 50 columns
     python benchmarks/scaling.py run OUT 100000 1000000 --tiles       # their graph, in four tiles
-    python benchmarks/scaling.py fit OUT --part                       # other stages stay
+    python benchmarks/scaling.py fit OUT --stages index_neighbors     # other stages stay
     python benchmarks/scaling.py cost-model                           # config/cost_model.csv
     python benchmarks/scaling.py table                          # Markdown for docs/notes/scaling.md
     python benchmarks/scaling.py plan 1000000 100000000               # cost models, larger sizes
@@ -29,8 +29,10 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from large import read_latest
 from scipy.optimize import nnls
 
+from fewfold.config.resources import PIXELS, RAW, Sizes, columns_measured, need
 from fewfold.datasets import describe
 from fewfold.graph.settings import is_approximate
 from fewfold.pipeline import layout
@@ -38,7 +40,6 @@ from fewfold.pipeline import layout
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "data/measured/scaling.csv"
 COST_MODELS = ROOT / "src/fewfold/config/cost_model.csv"
-RAW = ("fetch_dataset", "prepare_features")  # they read all 784 columns
 COLUMNS = ("stage", "kind", "n", "d", "labels", "fits", "cpu_s", "max_rss_mb", "bytes")
 BASE = {"labels": 100, "trials": 1, "pca": 50}
 
@@ -155,10 +156,11 @@ def gather(out: Path) -> list[dict]:
             labels = config["run"]["labels"][0]
             whole = stage in ("compute_kernel_tile", "make_copies")  # the rows that any draw labels
             is_tile = stage == "search_neighbors" and is_approximate("auto", rows_of)
+            kind = "approximate" if is_tile else kind_of(stage, target)
+            is_raw = columns_measured(stage, kind) != BASE["pca"]
             row = (
-                {"stage": stage, "kind": "approximate" if is_tile else kind_of(stage, target),
-                 "n": rows_of,
-                 "d": columns if stage in RAW else data.get("pca", columns),
+                {"stage": stage, "kind": kind, "n": rows_of,
+                 "d": columns if is_raw else data.get("pca", columns),
                  "labels": labels * trials if whole else labels,
                  "fits": trials if stage == "train_method" else 1,
                  "cpu_s": float(cost["cpu_s"]), "max_rss_mb": float(cost["max_rss_mb"]),
@@ -172,9 +174,10 @@ def gather(out: Path) -> list[dict]:
     return rows
 
 
-def fit(out: Path, only=None, part=False) -> None:
+def fit(out: Path, only=None, stages=None) -> None:
     rows = [row for row in gather(out) if not only or row["kind"] in only]
-    if only or part:
+    rows = [row for row in rows if not stages or row["stage"] in stages]
+    if only or stages:
         measured = {(row["stage"], row["kind"]) for row in rows}
         rows += [r for key, found in read_measured(str).items() if key not in measured
                  for r in found]  # fmt: skip
@@ -239,7 +242,7 @@ def fit_cost_model(rows: list[dict], what: str, key: tuple = ("", ""), powers=No
     fits = column["fits"] if what != "max_rss_mb" else np.ones(len(rows))
     b = float(what in WITH_LABELS.get(key[0], ()))
     c = float(key[0] in WITH_COLUMNS)
-    columns = (column["d"] / (784 if key[0] in RAW else 50)) ** c
+    columns = (column["d"] / columns_measured(*key)) ** c
     best = None
     for a in allowed_powers(what, key) if powers is None else powers:
         grows = fits * (column["n"] / 1000) ** a * (column["labels"] / 100) ** b * columns
@@ -279,17 +282,29 @@ def table() -> None:
               f"{ends[1]['bytes'] / 1e6:.2f} |")  # fmt: skip
 
 
+def measured_at_large() -> dict:
+    """{(stage, kind): rows} of benchmarks/large.py, for the search that it measured up to 10^6."""
+    named = {"deformed digits, invariant graph": ("search_neighbors", PIXELS)}
+    found: dict = {}
+    for (what, n), row in read_latest().items():
+        if what in named:
+            values = {k: float(row[k]) for k in ("cpu_s", "max_rss_mb")}
+            found.setdefault(named[what], []).append(
+                {"n": float(n), "d": 784.0, "labels": 100.0, "fits": 1.0, **values}
+            )
+    return found
+
+
 def label_models() -> list[str]:
     """Lines for the jobs of `fewfold label` on many rows: straight ones through what was measured.
 
     Below `fewfold.config.resources.MANY_ROWS` rows other candidates run, which look at pairs.
     """
     found: dict = {}
-    with open(MEASURED.with_name("large.csv"), newline="") as file:
-        for row in csv.DictReader(file):
-            if row["what"].startswith("label: "):
-                stage, _, kind = row["what"].removeprefix("label: ").partition(" ")
-                found.setdefault((stage, kind), {})[int(row["n"])] = row
+    for (what, n), row in read_latest().items():
+        if what.startswith("label: "):
+            stage, _, kind = what.removeprefix("label: ").partition(" ")
+            found.setdefault((stage, kind), {})[n] = row
     lines = []
     for key, rows in sorted(found.items()):
         few, many = min(rows), max(rows)
@@ -307,9 +322,10 @@ def label_models() -> list[str]:
 def cost_models_text() -> str:
     """The lines of src/fewfold/config/cost_model.csv."""
     lines = ["stage,kind,what,base,factor,n,labels,d"]
+    large = measured_at_large()
     for key, rows in sorted(read_measured().items()):
         for what in ("cpu_s", "max_rss_mb", "bytes"):
-            model = fit_cost_model(rows, what, key)
+            model = fit_cost_model(rows + large.get(key, []) * (what != "bytes"), what, key)
             lines.append(",".join([*key, what, *(f"{v:.4g}" for v in model)]))
     return "\n".join([*lines, *label_models(), ""])
 
@@ -322,14 +338,13 @@ def cost_models() -> None:
 def plan(sizes: list[int]) -> None:
     """Every stage at sizes that nobody ran: 50 columns (784 as fetched), 1000 labels, one fit."""
     from fewfold.config.forecast import duration
-    from fewfold.config.resources import Sizes, need
 
     heads = [f"{n:.0e}: CPU | memory GB | disk GB".replace("e+0", "e") for n in sizes]
     print(f"| stage | of | {' | '.join(heads)} |\n" + "| --- " * (2 + 3 * len(sizes)) + "|")
     for stage, kind in sorted(read_measured()):
         cells = []
         for n in sizes:
-            found = need(stage, Sizes(n, 784 if stage in RAW else 50, 1000), kind)
+            found = need(stage, Sizes(n, columns_measured(stage, kind), 1000), kind)
             cells += [duration(found.cpu_s), f"{found.memory_mb / 1e3:.3g}",
                       f"{found.storage / 1e9:.3g}"]  # fmt: skip
         print(f"| {stage} | {kind} | {' | '.join(cells)} |")
@@ -350,7 +365,7 @@ def main() -> None:
     two = commands.add_parser("fit")
     two.add_argument("out", type=Path)
     two.add_argument("--only", nargs="+", help="kinds that are measured again; others stay")
-    two.add_argument("--part", action="store_true", help="stages that are not there stay")
+    two.add_argument("--stages", nargs="+", help="stages that are measured again; others stay")
     commands.add_parser("cost-model")
     commands.add_parser("table")
     commands.add_parser("plan").add_argument("sizes", type=int, nargs="+")
@@ -366,7 +381,7 @@ def main() -> None:
             targets=given.targets or (GRAPH if given.tiles else ("all",) if is_many else TARGETS),
         )
     elif given.command == "fit":
-        fit(given.out.resolve(), given.only, given.part)
+        fit(given.out.resolve(), given.only, given.stages)
     elif given.command == "cost-model":
         cost_models()
     elif given.command == "plan":

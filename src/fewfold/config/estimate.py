@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fewfold.config.jobs import Jobs
 from fewfold.config.resources import need
-from fewfold.config.sizes import cut_into, draws_figures, job_sizes, kind_of
+from fewfold.config.sizes import cut_into, job_sizes, kind_of
 
 # Beside a job's own work: Snakemake, and handing the job over (benchmarks/workflow.py overhead).
 SECONDS_PER_JOB = 0.5
@@ -59,9 +59,6 @@ def _stage(plan, rule, dataset, kind, jobs):
         start = need(rule, sizes._replace(n=1), kind).cpu_s if parts > 1 else 0.0
         cpu_s += start + (one.cpu_s - start) / parts
         storage += one.storage / parts
-        if rule == "train_method" and draws_figures(plan, job.wildcards):
-            drawn = need("draw_figures", sizes._replace(fits=1), kind)
-            cpu_s, storage = cpu_s + drawn.cpu_s, storage + drawn.storage
     if rule == "make_report":
         storage *= len(plan.pairs) / METHODS_MEASURED
     memory = max(need(rule, sizes, kind).memory_mb for _, sizes in jobs)

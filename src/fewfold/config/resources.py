@@ -28,9 +28,11 @@ LIKE = {
 LABEL_STAGES = ("prepare_candidates", "examine_candidates", "label_rows")
 MANY_ROWS = 50_000
 LABEL_COLUMNS = 30  # measured; what more there are is held about three times, in float32
+# What works on the columns as they came, whatever they are reduced to: two stages, and a metric.
+RAW, PIXELS = ("fetch_dataset", "prepare_features"), "deformation"
 # The section of records whose kinds a stage has.
-SECTION = {"train_method": "methods", "draw_figures": "methods", "fit_manifold": "manifolds",
-           "encode_points": "manifolds", "compute_kernel_tile": "kernels"}  # fmt: skip
+SECTION = {"train_method": "methods", "fit_manifold": "manifolds", "encode_points": "manifolds",
+           "compute_kernel_tile": "kernels"}  # fmt: skip
 
 
 class Sizes(NamedTuple):
@@ -101,6 +103,11 @@ def known_kind(stage: str, kind: str) -> str:
     return kind if (stage, kind) in COST_MODELS else ""
 
 
+def columns_measured(stage: str, kind: str) -> int:
+    """Return the columns of the data that a stage was measured on: pixels, or components."""
+    return 784 if stage in RAW or kind == PIXELS else 50
+
+
 def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     """Return what the whole of a stage takes, before it is cut into tiles.
 
@@ -127,7 +134,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
         if (stage, found) in COST_MODELS
         else [k for k in COST_MODELS if k[0] == stage]
     )
-    columns = 784 if stage in ("fetch_dataset", "prepare_features") else 50
+    columns = columns_measured(stage, found)
     if stage != "train_method":
         sizes = sizes._replace(fits=1)
     needs = [
@@ -141,8 +148,6 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     if stage in LABEL_STAGES:
         wider = 3 * 4e-6 * sizes.n * max(0, sizes.d - LABEL_COLUMNS)
         needs = [one._replace(memory_mb=one.memory_mb + wider) for one in needs]
-    if not needs:  # small stages of `fewfold label`: they read what scoring a method reads
-        return need("evaluate_method", sizes)
     return Need(*(max(values) for values in zip(*needs)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fewfold.config.resources import Sizes
+from fewfold.config.resources import PIXELS, RAW, Sizes, known_kind
 
 
 def sizes_of(plan, name, *, all_draws=False) -> Sizes:
@@ -64,7 +64,8 @@ def job_sizes(plan, stage, wildcards) -> Sizes:
     if not hasattr(wildcards, "dataset"):
         return max(sizes_of(plan, name) for name in plan.run["datasets"])
     name = wildcards.dataset
-    if stage in ("fetch_dataset", "prepare_features"):
+    is_of_pixels = known_kind(stage, kind_of(plan, wildcards)) == PIXELS
+    if stage in RAW or is_of_pixels:
         return sizes_of(plan, name)._replace(d=plan.describe(name).n_features)
     if stage == "train_method" and hasattr(wildcards, "method"):
         sizes = sizes_of(plan, name)
