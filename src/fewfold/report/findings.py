@@ -81,7 +81,7 @@ def unit(metric: str) -> str:
 
 def axis_title(metric: str, protocol: str) -> str:
     """The title of a figure's value axis."""
-    where = {"transductive": "on unlabeled rows", "inductive": "on rows never seen"}
+    where = {"transductive": "on unlabeled rows", "inductive": "on held-out rows"}
     name = {"mse": "mean squared error", "pair_error": "pair error"}.get(metric, metric)
     name = f"{name} {where.get(protocol, f'({protocol})')}"
     return f"{name} (%)" if metric in SHARES else name
