@@ -193,6 +193,18 @@ def predict(
     ------
     InputError
         If columns are missing or hold something else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from fewfold import label
+    >>> iris = load_iris(as_frame=True)
+    >>> table = iris.data.assign(species=iris.target_names[iris.target])
+    >>> table.loc[np.arange(150) % 5 > 0, "species"] = ""
+    >>> model = label(table, target="species", quick=True).model
+    >>> predict(model, iris.data[:2])["label"].tolist()
+    ['setosa', 'setosa']
     """
     if is_frame(path) or str(path) == STDIN:
         with tempfile.TemporaryDirectory(prefix="fewfold-") as folder:
