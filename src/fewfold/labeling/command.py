@@ -114,7 +114,7 @@ def label(
     True
     """
     if abstain is not None and not 0 <= abstain <= 1:
-        raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
+        raise InputError(f"--abstain {abstain}; allowed: a number from 0 to 1, such as 0.9.")
     out, wanted = folder_and_file(out)
     path, folder = stored_input(path, out)
     check_folder(folder, path)

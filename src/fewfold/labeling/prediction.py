@@ -151,7 +151,8 @@ def _read_cells(model, file):
     cells = read_cell_file(file, Request(FileOptions(x=use), with_labels=False, command=True))
     if model.columns is not None or known is None:
         raise InputError(
-            f"{file}: the model was not made from an .h5ad file; give a file like its."
+            f"{file}: the model was not made from an .h5ad file; give a file of the kind that "
+            "it was made from."
         )
     place = {name: j for j, name in enumerate(cells.feature_names)}
     missing = [name for name in known if name not in place]

@@ -92,7 +92,7 @@ class LabelingSession:
     def __init__(self, graph, given, classes, *, folder=None, promise=None, level=0.95,
                  seed=0, features=None, responses=None, digest=""):  # fmt: skip
         if promise is not None and not 0 < promise < 0.5:
-            raise InputError(f"promise {promise:g}: allowed is a share above 0 and below 0.5.")
+            raise InputError(f"promise {promise:g}; allowed: a share above 0 and below 0.5.")
         self.record = Record(given, classes, folder=folder, digest=digest, level=level, seed=seed)
         self.graph, self.share = graph, promise
         self.live = LiveAnswer(graph.W, len(self.record.classes), features, responses)

@@ -125,7 +125,7 @@ def _check_basis(arrays, n):
     if per_row != {n} or vectors.shape[1] != len(values) or len(arrays["residuals"]) != len(values):
         raise InputError(
             f"The eigenvectors given have shape {vectors.shape}, with {len(values)} eigenvalues; "
-            f"expected are {n} rows and as many columns as eigenvalues. Compute them again."
+            f"expected: {n} rows and as many columns as eigenvalues. Compute them again."
         )
 
 
