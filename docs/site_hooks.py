@@ -31,6 +31,7 @@ svg .edge { fill: none; stroke: #8795a1; stroke-width: 1.3 }
 svg .arrow { fill: #8795a1 }
 </style>"""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
+RECORDS = ("notes/", "benchmarks.md", "reproduction.md", "changelog.md", "licenses.md")
 
 
 def on_config(config):
@@ -54,8 +55,10 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Point links that leave docs/ to the pages made of those files."""
+    """Point links that leave docs/ to the pages made of those files; guides are found first."""
     uri = page.file.src_uri
+    if uri.startswith(RECORDS):
+        page.meta.setdefault("search", {"boost": 0.2})
     markdown = CHART.sub(r'<div class="flowchart">\1</div>', markdown)
     return markdown if uri in OUTSIDE.values() else relink(markdown, f"docs/{uri}", uri)
 
@@ -117,4 +120,7 @@ def formula(match):
     from latex2mathml.converter import convert
 
     text = html.unescape(match[2]).strip()[2:-2]
-    return convert(text, display="block" if match[1] == "div" else "inline")
+    if match[1] == "span":
+        return convert(text, display="inline")
+    # A formula that is wider than the window scrolls by itself, not with the page.
+    return f'<div style="overflow: auto hidden">{convert(text, display="block")}</div>'

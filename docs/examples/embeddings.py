@@ -32,6 +32,7 @@ with tempfile.TemporaryDirectory() as folder:
 error = (answer["label"].to_numpy() != names)[column == ""].mean()
 print(f"error on the unlabeled rows: {error:.1%}")
 
+plt.style.use("petroff10")  # ten colors that readers with color-vision deficiencies tell apart
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 for digit in range(10):
     rows = answer["label"] == f"digit {digit}"

@@ -38,14 +38,18 @@ def unlabeled_error(make, budget, draw):
 
 
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-for (name, make), marker in zip(methods.items(), "os^"):
+looks = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", ":"))
+for (name, make), (color, marker, line) in zip(methods.items(), looks):
     errors = np.array([[unlabeled_error(make, b, d) for d in range(n_draws)] for b in budgets])
+    spread = errors.std(1, ddof=1)
     axes.errorbar(
-        budgets, errors.mean(1), errors.std(1, ddof=1), marker=marker, capsize=3, label=name
+        budgets, errors.mean(1), spread, color=color, marker=marker, ls=line, capsize=3, label=name
     )
     print(name, errors.mean(1).round(1).tolist())
 axes.set(xscale="log", yscale="log", xlabel="labels", ylabel="error on unlabeled rows (%)")
+axes.minorticks_off()
 axes.set_xticks(budgets, [str(b) for b in budgets])
+axes.set_yticks(percents := (1, 2, 5, 10, 20, 40), [str(p) for p in percents])
 axes.set_title("Digits: mean and standard deviation of 5 draws")
 axes.legend(frameon=False)
 figure.savefig(sys.argv[1], dpi=100)

@@ -29,6 +29,8 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrain
 left.fill_between(audited, *bounds.T, color="#0072B2", alpha=0.3, label="95 % interval")
 left.axhline(wrong.mean() * 100, color="#D55E00", linestyle="--", label="true error")
 left.set(xscale="log", ylim=(0, 30), xlabel="audited rows", ylabel="error of all labels (%)")
+left.minorticks_off()
+left.set_xticks(some := (10, 30, 100, 300, 1000), [str(n) for n in some])
 left.legend(frameon=False)
 right.plot(promised, needed, marker="o", color="#0072B2")
 for percent, answers in zip(promised, needed):

@@ -69,8 +69,21 @@ def _finish(folder: Path | None, ran: int):
     say(f"Report: {results / 'report/index.html'}")
 
 
-@app.command()
+# A path without its option is answered with the option that it needs.
+_STRAY = {"allow_extra_args": True}
+
+
+def _refuse_stray(context: typer.Context, option: str) -> None:
+    if context.args:
+        name, path = context.info_name, context.args[0]
+        raise InputError(
+            f"fewfold {name} {path}: a path needs its option: fewfold {name} {option} {path}."
+        )
+
+
+@app.command(context_settings=_STRAY)
 def run(
+    context: typer.Context,
     cores: Cores = ALL_CORES,
     configfile: ConfigFiles = None,
     out: Directory = None,
@@ -79,16 +92,18 @@ def run(
     """Run the config's datasets and methods, and write tables and a report."""
     from fewfold.runner import run_snakemake
 
+    _refuse_stray(context, "--configfile")
     files = [f.resolve() for f in configfile or ()]
     ran = run_snakemake(cores=cores, configfiles=files, directory=out, profile=profile, echo=say)
     _finish(out, ran)
 
 
-@app.command()
-def report(configfile: ConfigFiles = None, out: Directory = None):
+@app.command(context_settings=_STRAY)
+def report(context: typer.Context, configfile: ConfigFiles = None, out: Directory = None):
     """Write the report again from what has been computed."""
     from fewfold.runner import run_snakemake
 
+    _refuse_stray(context, "--out")
     folder = out or Path()
     if not (folder / "results").is_dir() or not any((folder / "results").iterdir()):
         raise InputError(

@@ -16,6 +16,7 @@ import h5py
 
 from fewfold.exceptions import ArtifactError, InputError
 from fewfold.pipeline import artifacts, layout
+from fewfold.system.wording import counted
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 _IGNORED = (".snakemake", "logs", ".venv", ".git")  # of Snakemake and others: no digests
@@ -171,7 +172,7 @@ def show_verified(found, echo=print) -> int:
         elif file.state == "foreign":
             echo(f"foreign  {file.path} {file.found}.")
     echo(
-        f"{counts['whole']} files are what was written, {counts['damaged']} damaged, "
-        f"{counts['foreign']} not of fewfold, {counts['unknown']} without a digest."
+        f"{counted(counts['whole'], 'file')} unchanged, {counts['damaged']} damaged, "
+        f"{counts['foreign']} not written by fewfold, {counts['unknown']} without a digest."
     )
     return counts["damaged"]

@@ -83,7 +83,7 @@ def test_columns_of_annotators(tmp_path):
     found = read_input(tmp_path / "my.csv", annotators=["anna", "ben"])
     assert found.classes == ["u", "v"] and len(found.labeled) == 7
     assert found.feature_names == ["x"]
-    assert "2 annotators, who disagree on 1 rows" in " ".join(found.sentences)
+    assert "2 annotators, who disagree on 1 row;" in " ".join(found.sentences)
     with pytest.raises(InputError, match="no annotators' column 'bne'.*'ben'"):
         read_input(tmp_path / "my.csv", annotators=["anna", "bne"])
 

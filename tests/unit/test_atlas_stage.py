@@ -122,5 +122,5 @@ def test_a_graph_of_few_neighbors_serves_as_it_is():
     X = np.random.default_rng(0).normal(size=(300, 40))
     found = nearest_neighbors(X, 3)
     assert fit_atlas(X, {"n_dims": 30, "max_rounds": 1}, neighbors=found)["n_neighbors"] == 3
-    with pytest.raises(InputError, match=r"\(300, 3\), needed are \(300, 4 or more\)"):
+    with pytest.raises(InputError, match=r"\(300, 3\); needed: \(300, 4 or more\)"):
         fit_atlas(X, {"n_neighbors": 4}, neighbors=found)

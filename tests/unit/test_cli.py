@@ -41,6 +41,13 @@ def test_an_unknown_profile_is_one_sentence(tmp_path):
     assert not (tmp_path / "out/results").exists()
 
 
+@pytest.mark.parametrize(("command", "option"), [("run", "--configfile"), ("report", "--out")])
+def test_a_path_without_its_option(command, option, tmp_path):
+    done = fewfold(command, "mine", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"a path needs its option: fewfold {command} {option} mine.\n")
+
+
 def test_no_cores_at_all(tmp_path):
     assert fewfold("run", "--cores", "0", cwd=tmp_path).returncode == 2
 

@@ -27,12 +27,15 @@ CASES = {
     "whole-number key below": ("datasets: {5: {source: digits}}\n", "the key 5 at datasets is not"),
     "empty key": ("? \n: 1\n", "the key None at the top level is not text"),
     "list as a key": ("run: {[a, b]: 1}\n", "unhashable key"),
-    "5000 levels": ("run: " + "[" * 5000 + "]" * 5000, f"too deeply, allowed are {DEEPEST}"),
+    "5000 levels": ("run: " + "[" * 5000 + "]" * 5000, f"too deeply; allowed: {DEEPEST}"),
     "100 levels": ("run: " + "[" * 100 + "]" * 100, f"holds more than {DEEPEST} levels"),
     "aliases of aliases": (BOMB, "more than 1000000 values|unknown key"),
     "date": ("run: {seed: 2020-01-01}\n", "run.seed is a date .2020-01-01.; .*put it in quotes"),
-    "list": ("- a\n", "holds a list, expected are keys and values"),
+    "list": ("- a\n", "holds a list; expected: keys and values"),
     "unknown alias": ("run: *x\n", "undefined alias"),
+    "tab": ("run:\n\tseed: 1\n", r"c.yaml, line 2: found a tab. Indent with spaces"),
+    "open bracket": ("run: {labels: [1}\n", r"line 1: not YAML: expected ',' or '\]'.* line 1"),
+    "two colons": ("run: seed: 1\n", "line 1: not YAML: mapping values are not allowed"),
     "bytes": (b"\x00\xff\xfe", "cannot be read"),
 }
 
@@ -48,7 +51,10 @@ def test_a_file_that_cannot_be_a_config(tmp_path, name):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ConfigError, match=r"--configfile .*none.yaml: cannot be read: No such"):
+    with pytest.raises(ConfigError, match=r"--configfile .*none.yaml: no such file"):
+        read_config(tmp_path / "none.yaml")
+    (tmp_path / "nine.yaml").touch()
+    with pytest.raises(ConfigError, match=r"no such file. Did you mean .*nine.yaml'"):
         read_config(tmp_path / "none.yaml")
 
 

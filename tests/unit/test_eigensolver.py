@@ -204,7 +204,7 @@ def test_unreachable_tolerance_fails_loudly():
 
 
 def test_bad_arguments():
-    with pytest.raises(InputError, match="allowed are 1 to 12"):
+    with pytest.raises(InputError, match="allowed: 1 to 12"):
         laplacian_eigenpairs(ring(12), 13)
     with pytest.raises(InputError, match="laplacian='up' is unknown"):
         laplacian_eigenpairs(ring(12), 3, "up")

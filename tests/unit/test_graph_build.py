@@ -122,7 +122,7 @@ def test_some_duplicates(weights):
 def test_two_rows():
     graph = build_graph(np.array([[0.0], [1.0]]), n_neighbors=1, weights="binary")
     assert graph.W.toarray().tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(InputError, match="allowed are 1 to 1"):
+    with pytest.raises(InputError, match="allowed: 1 to 1"):
         build_graph(np.array([[0.0], [1.0]]), n_neighbors=2)
 
 

@@ -168,13 +168,13 @@ def test_approximate_never_returns_a_row_that_does_not_exist():
 
 @pytest.mark.parametrize("k", [0, -1, 60, 61])
 def test_impossible_counts(points, k):
-    with pytest.raises(InputError, match=f"n_neighbors={k} with 60 samples: allowed are 1 to 59"):
+    with pytest.raises(InputError, match=f"n_neighbors={k} with 60 samples; allowed: 1 to 59"):
         nearest_neighbors(points, k)
 
 
 def test_as_many_as_there_are_for_new_rows(points):
     assert nearest_neighbors(points, 60, query=points[:2]).indices.shape == (2, 60)
-    with pytest.raises(InputError, match="allowed are 1 to 60"):
+    with pytest.raises(InputError, match="allowed: 1 to 60"):
         nearest_neighbors(points, 61, query=points[:2])
 
 

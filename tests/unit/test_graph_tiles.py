@@ -206,7 +206,7 @@ def test_tiles_that_are_not_all_rows_once_are_refused(rows, tmp_path):
 
 
 def test_more_neighbors_than_rows_are_refused_before_any_tile():
-    with pytest.raises(InputError, match="n_neighbors=10 with 8 samples: allowed are 1 to 7"):
+    with pytest.raises(InputError, match="n_neighbors=10 with 8 samples; allowed: 1 to 7"):
         build_search_index(np.zeros((8, 2)), GraphSettings())
 
 

@@ -116,7 +116,7 @@ def test_gray_pixels_are_used_where_a_size_is_asked_for(colored):
     assert shape == (6, 7) and X.shape == (17, 42)
     X, shape = read_images(colored, sorted(colored.rglob("*.png")), (6, 7, 3))
     assert shape == (6, 7, 3) and X.shape == (17, 126)
-    with pytest.raises(InputError, match="allowed are .height, width. for gray"):
+    with pytest.raises(InputError, match="allowed: .height, width. for gray"):
         read_images(colored, sorted(colored.rglob("*.png")), (6, 7, 2))
 
 

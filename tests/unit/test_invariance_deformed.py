@@ -275,7 +275,7 @@ def test_wrong_input_is_refused():
         LowRankSolver(nodes, BaseKernel(), 0)
     with pytest.raises(InputError, match="one value per pair"):
         BaseKernel(lambda A, B: np.ones(3))(np.ones((2, 1)), np.ones((2, 1)))
-    with pytest.raises(InputError, match="allowed are 1 to 23"):
+    with pytest.raises(InputError, match="allowed: 1 to 23"):
         knn_laplacian(nodes.V, 24)
     with pytest.raises(InputError, match="not positive semidefinite"):
         lowrank_root(np.array([[1.0, 9.0], [9.0, 1.0]]))

@@ -4,12 +4,14 @@ import base64
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from _labeling_material import HOSTILE, material
 
 from _report_chromium import Page
 from fewfold.labeling.finishing import advise, finish
 from fewfold.labeling.leave_out import solve_responses
+from fewfold.labeling.preparation import plan_columns, prepare_columns
 from fewfold.labeling.report_page import (
     SHOWN,
     class_rows,
@@ -111,6 +113,24 @@ def test_what_stands_out_is_told_in_the_units_of_the_file():
     assert row_facts(changed, 5) == "a = 106, soil = sand, b = 0.25"
 
 
+def test_an_empty_cell_is_not_shown_as_the_median():
+    _, found = material(image_shape=None)
+    rng = np.random.default_rng(0)
+    area = np.where(rng.random(300) < 0.2, np.nan, rng.normal(70, 10, 300))
+    frame = pd.DataFrame({"area": area, "rooms": rng.integers(1, 6, 300).astype(float)})
+    read = [{"name": name, "kind": "number"} for name in frame]
+    plan = plan_columns(frame, read)
+    X, names = prepare_columns(frame, read, plan)
+    assert names == ["area", "area missing", "rooms"]
+    table = found.table | {"columns": read, "preparation": plan}
+    features = replace(found.features, X=X, feature_names=names)
+    changed = replace(found, features=features, table=table)
+    gap, known = np.flatnonzero(np.isnan(area))[0], np.flatnonzero(np.isfinite(area))[0]
+    rooms = f"rooms = {frame['rooms'][gap]:.0f}"
+    assert sorted(row_facts(changed, gap, 5).split(", ")) == ["area empty", rooms]
+    assert f"area = {area[known]:.4g}" in row_facts(changed, known, 5)
+
+
 def test_tooltips_have_the_columns_that_differ_most_between_labels():
     _, found = material(image_shape=None, ids=[f"id {i}" for i in range(300)])
     X = found.features.X.copy()
@@ -148,11 +168,11 @@ def test_drifted_rows_have_a_view_of_their_own():
     finished = finish(moved)
     assert [w["rows"] for w in finished.warnings if w["kind"] == OFF] == [off.tolist()]
     view = make_view(moved, off)
-    labels = view.predictions["rows off the labeled ones"].labels
+    labels = view.predictions["rows far from all labeled ones"].labels
     assert (labels[off] >= 0).all() and (np.delete(labels, off) == -1).all()
     assert np.isin(off, view.shown).all()
-    assert "rows off the labeled ones" in render_answer(moved, finished, config={})
-    assert "rows off the labeled ones" not in render_answer(found, finish(found), config={})
+    assert "rows far from all labeled ones" in render_answer(moved, finished, config={})
+    assert "rows far from all labeled ones" not in render_answer(found, finish(found), config={})
 
 
 def hover(page, x, y):

@@ -94,7 +94,7 @@ def test_missing_cells_are_filled_with_the_middle_value():
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 100.0], "b": [1.0, 2.0, 3.0, 5.0]})
     plan = choose_scaling(understand_table(frame, None), "none")
     X, _ = encode_table(frame, plan.columns)
-    assert X[1, 0] == 3.0 and "1 empty cells" in plan.notes[0]
+    assert X[1, 0] == 3.0 and "1 empty cell is" in plan.notes[0]
 
 
 def test_unseen_categories_are_zeros_and_missing_columns_are_named():

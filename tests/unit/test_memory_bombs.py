@@ -227,7 +227,7 @@ def test_what_fits_is_not_refused():
     ],
 )
 def test_transforms_with_endless_copies(spec):
-    with pytest.raises(InputError, match="copies of each sample; allowed are up to 10000"):
+    with pytest.raises(InputError, match="copies of each sample; allowed: up to 10000"):
         get_transform(spec)
 
 

@@ -211,7 +211,7 @@ def test_what_grows_with_pairs_of_a_million_rows_is_refused_at_once():
     labels = 10**6
     refuses(
         r"methods.rbf_svm on 'big': the kernel 'rbf' between up to 1000000 labeled rows and all "
-        r"rows takes 4000 GB; allowed are 500. Lower labels .* \(linear_svm",
+        r"rows takes 4000 GB; allowed: 500. Lower labels .* \(linear_svm",
         **million(["rbf_svm"], labels),
     )
     # Not stored, but the learner would look at all labeled pairs.
@@ -222,7 +222,7 @@ def test_what_grows_with_pairs_of_a_million_rows_is_refused_at_once():
     dense = {"mbed": {"learner": "mbed", "max_exact": 10**6}}
     refuses(
         r"methods.mbed on 'big': with max_exact: 1000000 all pairs of the 1000000 rows are held, "
-        r"8000 GB; allowed are 500. Lower max_exact \(default 5000\)",
+        r"8000 GB; allowed: 500. Lower max_exact \(default 5000\)",
         **million(["mbed"], 100, methods__mbed=dense["mbed"]),
     )
     assert plan(**million(["linear_svm", "diffusion"], labels)).pairs

@@ -122,7 +122,7 @@ def test_share_of_variance_takes_as_few_as_possible(table, share):
 
 @pytest.mark.parametrize("pca", [0, 7, 2.5, -1, 1.5, 10**9])
 def test_impossible_numbers_of_components(table, pca):
-    with pytest.raises(InputError, match=r"for 50 rows x 6 columns: allowed are 1 to 6"):
+    with pytest.raises(InputError, match=r"for 50 rows x 6 columns; allowed: 1 to 6"):
         principal_axes(table, pca)
 
 

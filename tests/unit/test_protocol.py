@@ -103,7 +103,7 @@ def test_budgets(budgets, n, expected):
 
 @pytest.mark.parametrize("budget", [11, -3, 0.0, 1.5, float("nan")])
 def test_impossible_budgets(budget):
-    with pytest.raises(InputError, match="Allowed are counts from 1 to 10"):
+    with pytest.raises(InputError, match="Allowed: counts from 1 to 10"):
         resolve_budgets([budget], 10)
 
 

@@ -180,7 +180,7 @@ def test_progress_counts_every_query_once(digits):
         ({"metric": "no.such.module:f"}, "cannot be imported"),
         ({"metric": lambda a, b: -np.ones(len(b))}, "non-negative"),
         ({"metric": lambda a, b: 1.0}, "one non-negative number per row"),
-        ({"n_neighbors": 300}, "allowed are 1 to 299"),
+        ({"n_neighbors": 300}, "allowed: 1 to 299"),
     ],
 )
 def test_wrong_settings_are_refused(digits, changes, message):

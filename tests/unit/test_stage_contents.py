@@ -79,5 +79,5 @@ def test_features_and_splits(tmp_path):
     with pytest.raises(ArtifactError, match="names row 9 in 'order', where the dataset has 9"):
         read_splits(tmp_path / "s.h5", 9)
     path = change_file(tmp_path / "s.h5", arrays={"budgets": np.array([3])})
-    with pytest.raises(ArtifactError, match="budgets holds 3 to 3, allowed are 0 to 2"):
+    with pytest.raises(ArtifactError, match="budgets holds 3 to 3; allowed: 0 to 2"):
         read_splits(path)

@@ -154,7 +154,7 @@ def test_the_command_ends_with_1_only_if_something_is_damaged(run):
     call = CliRunner().invoke
     done = call(app, ["doctor", "--verify", str(run)])
     assert done.exit_code == 0
-    assert "6 files are what was written, 0 damaged, 1 not of fewfold" in done.output
+    assert "6 files unchanged, 0 damaged, 1 not written by fewfold" in done.output
     flip(run / "results/digits/raw.h5", 9)
     done = call(app, ["doctor", "--verify", str(run)])
     assert done.exit_code == 1

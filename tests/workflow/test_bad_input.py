@@ -163,7 +163,7 @@ def test_odd_file_names_work(tmp_path, name):
 
 
 def test_absurd_sizes(tmp_path):
-    fails(tmp_path, "pca=1000000 for 12 rows x 2 columns: allowed are 1 to 2",
+    fails(tmp_path, "pca=1000000 for 12 rows x 2 columns; allowed: 1 to 2",
           table(tmp_path, rows()), pca=1000000)  # fmt: skip
 
 
@@ -207,7 +207,7 @@ def test_a_job_that_fails_says_why_and_leaves_no_output(project, tmp_path):
          "datasets": {"mine": {"source": "file", "options": options, "pca": 9}}},
     )  # fmt: skip
     assert done.returncode == 1
-    assert "pca=9 for 12 rows x 2 columns: allowed are 1 to 2" in done.stdout
+    assert "pca=9 for 12 rows x 2 columns; allowed: 1 to 2" in done.stdout
     assert "Traceback" not in done.stdout
     assert not list((out / "results").rglob("features.h5")) and not list(out.rglob("*.part"))
     assert not (out / "results/metrics.csv").exists()

@@ -26,7 +26,7 @@ def check_pairs(plan, name: str, method: str) -> None:
         if rows <= entry.get(key, default) and size > LARGEST_GB:
             raise ConfigError(
                 f"{place}: with {key}: {entry[key]} all pairs of the {rows} rows are held, "
-                f"{size:.0f} GB; allowed are {LARGEST_GB:.0f}. Lower {key} (default {default}), or "
+                f"{size:.0f} GB; allowed: {LARGEST_GB:.0f}. Lower {key} (default {default}), or "
                 "skip the method there."
             )
     for kernel in plan.used("kernels", method):
@@ -37,6 +37,6 @@ def check_pairs(plan, name: str, method: str) -> None:
         if size > LARGEST_GB:
             raise ConfigError(
                 f"{place}: the kernel {kernel!r} between up to {labels} labeled rows and {among} "
-                f"takes {size:.0f} GB; allowed are {LARGEST_GB:.0f}. Lower labels or trials, or "
+                f"takes {size:.0f} GB; allowed: {LARGEST_GB:.0f}. Lower labels or trials, or "
                 "take a method whose cost grows with the rows alone (linear_svm, diffusion, knn)."
             )

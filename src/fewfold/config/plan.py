@@ -97,7 +97,7 @@ class Plan:
 
     def _check_chain(self, section, name, place, above):
         if (section, name) in above:
-            raise ConfigError(f"config: {place} refers to itself. Break the circle.")
+            raise ConfigError(f"config: {place} refers to itself. Remove one of the references.")
         entry = self._entry(section, name, place)
         if section == "graphs":
             return

@@ -33,8 +33,12 @@ def read_config(path, option: str = "--configfile") -> dict:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except RecursionError as error:
         raise ConfigError(
-            f"{option} {path}: is nested too deeply, allowed are {DEEPEST} levels."
+            f"{option} {path}: is nested too deeply; allowed: {DEEPEST} levels."
         ) from error
+    except FileNotFoundError as error:
+        raise ConfigError(f"{option} {path}: no such file.{_alike(path)}") from error
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(f"{option} {path}, {_yaml_fault(error)}") from error
     except (OSError, ValueError, OverflowError, yaml.YAMLError) as error:
         words = getattr(error, "strerror", None) or " ".join(str(error).split())
         if "integer string conversion" in words:
@@ -44,11 +48,30 @@ def read_config(path, option: str = "--configfile") -> dict:
         return {}
     if not isinstance(found, dict):
         raise ConfigError(
-            f"{option} {path}: holds a {type(found).__name__}, expected are keys and values. "
+            f"{option} {path}: holds a {type(found).__name__}; expected: keys and values. "
             "See config/README.md."
         )
     check_plain(found)
     return found
+
+
+def _alike(path):
+    """Name a file of the same folder that may be meant."""
+    from fewfold.datasets.registry import nearest
+
+    there = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = nearest(path.name, there, cutoff=0.6)
+    return f" Did you mean {str(path.parent / near)!r}?" if near else ""
+
+
+def _yaml_fault(error):
+    """Say in which line a text stops to be YAML, and why."""
+    mark, start = error.problem_mark, error.context_mark
+    if mark is not None and "\\t" in str(error.problem):
+        return f"line {mark.line + 1}: found a tab. Indent with spaces."
+    since = f" in what begins in line {start.line + 1}" if start is not None else ""
+    line = f"line {mark.line + 1}" if mark is not None else "some line"
+    return f"{line}: not YAML: {error.problem or error.context}{since}."
 
 
 def check_plain(config: dict) -> None:
@@ -89,11 +112,11 @@ def _check_value(value, place):
         raise ConfigError(f"config: {place} is {value}; allowed: a finite number.")
     if isinstance(value, int) and not -LARGEST <= value < LARGEST:
         raise ConfigError(
-            f"config: {place} is an integer of {value.bit_length()} bits; allowed are 63."
+            f"config: {place} is an integer of {value.bit_length()} bits; allowed: 63."
         )
     if value is not None and not isinstance(value, str | int | float):
         raise ConfigError(
-            f"config: {place} is a {type(value).__name__} ({_short(value)}); allowed are text, "
+            f"config: {place} is a {type(value).__name__} ({_short(value)}); allowed: text, "
             "numbers, true, false, lists and mappings. If it is meant to be text, put it in quotes."
         )
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewfold.system.wording import counted
+
 SMOOTHING = 0.01  # pseudo-counts: someone who labeled three rows is not known to be perfect
 MOST_ITERATIONS = 200
 TOLERANCE = 1e-8
@@ -40,8 +42,9 @@ class Consensus:
         """Describe in words which annotators agree."""
         each = ", ".join(f"{name}: {100 * share:.0f} %" for name, share in self.reliability.items())
         return [
-            f"{len(self.reliability)} annotators, who disagree on {self.n_disputed} rows; the "
-            f"most probable label is used (Dawid-Skene). Estimated share of right labels: {each}."
+            f"{len(self.reliability)} annotators, who disagree on "
+            f"{counted(self.n_disputed, 'row')}; the most probable label is used (Dawid-Skene). "
+            f"Estimated share of right labels: {each}."
         ]
 
 

@@ -89,6 +89,11 @@ def fetch(name: str) -> list[Path]:
     -------
     list of Path
         The verified files, in the mirror or in the cache.
+
+    Examples
+    --------
+    >>> fetch("digits")  # comes with scikit-learn
+    []
     """
     from fewfold.datasets.download import obtain
 
@@ -130,6 +135,17 @@ def describe(name: str, **options: Any) -> Description:
     Published and generated sets answer from the registry. User files are scanned cheaply.
     Newsgroups with other than the default options have to be tokenized to be known. Of stored
     features the entry itself says the shape.
+
+    Parameters
+    ----------
+    name : str
+        A dataset of `available`, or "file" for a file of your own.
+    **options
+        As in `load`.
+
+    Returns
+    -------
+    Description
 
     Examples
     --------
@@ -223,6 +239,11 @@ def available() -> list[Record]:
     list of Record
         ``on_disk`` is one of cached, mirror, embedded, generated, no. ``size`` is the
         download in bytes.
+
+    Examples
+    --------
+    >>> {record.name: record.on_disk for record in available()}["digits"]
+    'embedded'
     """
     from fewfold.datasets.synthetic import GENERATORS
 

@@ -14,6 +14,7 @@ from fewfold.datasets.table.marks import SURE_MARKS, UNLABELED_MARKS, cell_text
 from fewfold.datasets.text_tables import decode
 from fewfold.exceptions import InputError
 from fewfold.system.file_schema import LARGEST_NUMBER
+from fewfold.system.wording import counted
 
 LONGEST_NAME = 1000  # of a class, which stands in tables, pages and pictures
 
@@ -42,8 +43,10 @@ class Target(NamedTuple):
         named = {mark: n for mark, n in self.marks.items() if mark}
         if not named:
             return []
-        words = " and ".join(f"{n} rows are marked {mark!r}" for mark, n in named.items())
-        return [f"{words} and were taken as unlabeled; {option} takes them as a class."]
+        words = " and ".join(
+            f"{counted(n, 'row', 'is', 'are')} marked {mark!r}" for mark, n in named.items()
+        )
+        return [f"{words}, taken as unlabeled; {option} takes this as a class."]
 
 
 def one_per_row(values: np.ndarray, n_samples: int, where: str) -> np.ndarray:

@@ -18,6 +18,7 @@ from fewfold.datasets.damage import sound
 from fewfold.datasets.raw_text import forget, guess_encoding, inner_suffix, raw_bytes
 from fewfold.datasets.table.messages import listed
 from fewfold.exceptions import InputError
+from fewfold.system.wording import counted
 
 TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 _BLOCK = 1 << 22  # blocks are parsed side by side
@@ -101,8 +102,8 @@ def _opened(file, changed, size, given, encoding) -> TextTable:
         raise InputError(f"{file}: the file holds only blank lines. Give a header and data rows.")
     skipped = _preamble_rows(rows)
     if skipped:
-        notes.append(f"The first {skipped} lines are not part of the table and were skipped "
-                     f"({rows[0][1][0].strip()[:40]!r}).")  # fmt: skip
+        lines = counted(skipped, "line", "is", "are")
+        notes.append(f"Before the table, {lines} skipped ({rows[0][1][0].strip()[:40]!r}).")
     begin, header, end = rows[skipped]
     names, words = _names(file, header, [row for _, row, _ in rows[skipped + 1 :]])
     body = data[len(text[:end].encode()) :]

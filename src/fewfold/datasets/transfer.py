@@ -145,7 +145,7 @@ class ResumingDownloader:
                     if _total(answer) == have:
                         return
                     self.part.unlink()
-                    raise _Cut("the part file did not fit the file on the server")
+                    raise _Cut("the partial file does not match the file on the server")
                 if answer.status_code in (408, 425, 429) or answer.status_code >= 500:
                     raise _Cut(f"HTTP status {answer.status_code} {answer.reason}")
                 if answer.status_code not in (200, 206):

@@ -52,7 +52,7 @@ class Neighbors:
         """Return the ``k`` nearest of these neighbors."""
         if k > self.indices.shape[1]:
             raise InputError(
-                f"n_neighbors={k} asked of a search that kept {self.indices.shape[1]}. "
+                f"n_neighbors={k}, but the search kept {self.indices.shape[1]} neighbors. "
                 "Search again with more neighbors."
             )
         return Neighbors(self.indices[:, :k], self.distances[:, :k], self.recall)
@@ -299,7 +299,7 @@ def check_count(k: int, n: int, available: int) -> None:
     """Refuse more neighbors than there are rows to be neighbors."""
     if not 1 <= k <= available:
         raise InputError(
-            f"n_neighbors={k} with {n} samples: allowed are 1 to {available}. "
+            f"n_neighbors={k} with {n} samples; allowed: 1 to {available}. "
             "Lower n_neighbors or give more samples."
         )
 

@@ -73,7 +73,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     available = n - 1 if query is None else n
     if not 1 <= k <= available:
         raise InputError(
-            f"n_neighbors={k} with {n} samples: allowed are 1 to {available}. "
+            f"n_neighbors={k} with {n} samples; allowed: 1 to {available}. "
             "Lower n_neighbors or give more samples."
         )
     own = np.arange(n)[rows or slice(0, n)] if query is None else None

@@ -18,6 +18,7 @@ from fewfold.labeling.priors import (
 )
 from fewfold.labeling.weighing import calibrated, cross_fitted, unweighed, weigh, weights_before
 from fewfold.methods.diffusion.spreading import factors_for_shares, with_factors
+from fewfold.system.wording import counted
 
 COVERED = 0.9  # coverage of prediction intervals
 QUICK = "--quick compares nothing"
@@ -98,7 +99,8 @@ def _classes(members, evidence, task, classes, priors):
     if said is not None:
         said = said if part.factors is None else with_factors(said, part.factors)
         if judged.sum() < FEWEST_JUDGED:
-            comparison["reason"] = f"{int(judged.sum())} labels have another of their class"
+            labels = counted(int(judged.sum()), "label", "has", "have")
+            comparison["reason"] = f"only {labels} another of the same class"
         else:
             fitted, sure = calibrated(part, said[judged], codes[judged])
             part = replace(part, calibration=fitted)
@@ -228,7 +230,7 @@ def _values(members, evidence, task, classes, priors):
             table.append(_row(member, found, loss, (own - y) ** 2 - (said - y) ** 2))
         few = len(y) < FEWEST_JUDGED  # errors of two or three labels say nothing of their spread
         if few:
-            comparison["reason"] = f"there are {len(y)} labels only"
+            comparison["reason"] = f"{counted(len(y), 'label', 'is', 'are')} not enough"
         comparison |= (
             {}
             if few

@@ -76,9 +76,12 @@ def label(
         Put an apostrophe before ids and names that a spreadsheet would take for a formula.
     keep_spellings : bool
         Take class names that differ in case or spaces as different classes.
-    cores, profile
-        For Snakemake.
+    cores : int
+        Cores used at once.
+    profile : str, optional
+        Snakemake profile, such as "slurm" (docs/cluster.md).
     seed : int
+        Of folds, forests and k-means; the same seed gives the same labels.
     echo : callable
         Called with progress messages.
     **reading
@@ -89,14 +92,29 @@ def label(
     Returns
     -------
     Labeled
+        ``table`` (a row per row of the file), ``summary``, paths of the files such as ``model``,
+        and ``predict`` for new rows.
 
     Raises
     ------
     InputError
         If the file cannot be used: what is wrong, where, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> table = iris.data.assign(species=iris.target_names[iris.target])
+    >>> table.loc[np.arange(150) % 5 > 0, "species"] = ""
+    >>> found = label(table, target="species", quick=True)
+    >>> new = ~found.table["was_labeled"]
+    >>> truth = iris.target_names[iris.target]
+    >>> bool(np.mean(found.table["label"][new] == truth[new]) > 0.8)
+    True
     """
     if abstain is not None and not 0 <= abstain <= 1:
-        raise InputError(f"--abstain {abstain}: allowed is a number from 0 to 1, such as 0.9.")
+        raise InputError(f"--abstain {abstain}; allowed: a number from 0 to 1, such as 0.9.")
     out, wanted = folder_and_file(out)
     path, folder = stored_input(path, out)
     check_folder(folder, path)

@@ -163,7 +163,10 @@ def advise(material: Material, finished: Finished) -> pd.DataFrame:
 
 
 def original_numbers(material: Material, rows) -> dict[str, np.ndarray]:
-    """Return the numbers of some rows as they are in the file, by column."""
+    """Return the numbers of some rows as they are in the file, by column.
+
+    NaN where the cell is empty, in columns with a feature that says so.
+    """
     X, names = material.features.X, material.features.feature_names
     if material.table["columns"] is None or names is None:
         return {}
@@ -181,5 +184,7 @@ def original_numbers(material: Material, rows) -> dict[str, np.ndarray]:
             if c.get("quantiles"):  # scores of ranks
                 ranks = ndtr(values) * len(c["quantiles"]) - 0.5
                 values = np.interp(ranks, np.arange(len(c["quantiles"])), c["quantiles"])
+            if c["missing"] is not None:
+                values = np.where(X[rows, place[c["name"]] + 1] > 0, np.nan, values)
             found[c["name"]] = values
     return found

@@ -78,7 +78,7 @@ def cv_plus(by_fold, fold, y, *, coverage: float = 0.9, low: float | None = None
     Costs ``m log m`` per row.
     """
     if not 0 < coverage < 1:
-        raise InputError(f"coverage={coverage}: allowed are values between 0 and 1.")
+        raise InputError(f"coverage={coverage}; allowed: values between 0 and 1.")
     rows, values = np.asarray(y[0]), np.asarray(y[1], dtype=float)
     m = len(rows)
     residual = np.abs(values - by_fold[fold, rows])

@@ -151,7 +151,8 @@ def _read_cells(model, file):
     cells = read_cell_file(file, Request(FileOptions(x=use), with_labels=False, command=True))
     if model.columns is not None or known is None:
         raise InputError(
-            f"{file}: the model was not made from an .h5ad file; give a file like its."
+            f"{file}: the model was not made from an .h5ad file; give a file of the kind that "
+            "it was made from."
         )
     place = {name: j for j, name in enumerate(cells.feature_names)}
     missing = [name for name in known if name not in place]
@@ -193,6 +194,18 @@ def predict(
     ------
     InputError
         If columns are missing or hold something else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from fewfold import label
+    >>> iris = load_iris(as_frame=True)
+    >>> table = iris.data.assign(species=iris.target_names[iris.target])
+    >>> table.loc[np.arange(150) % 5 > 0, "species"] = ""
+    >>> model = label(table, target="species", quick=True).model
+    >>> predict(model, iris.data[:2])["label"].tolist()
+    ['setosa', 'setosa']
     """
     if is_frame(path) or str(path) == STDIN:
         with tempfile.TemporaryDirectory(prefix="fewfold-") as folder:

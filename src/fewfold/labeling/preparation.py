@@ -172,7 +172,7 @@ def _check_lists(column, read):
         raise InputError(f"The column {column['name']!r}: 'quantiles' are not rising numbers.")
     if read["kind"] != "number" and len(column["means"]) != count_features([read]):
         width = count_features([read])
-        raise InputError(f"The column {column['name']!r} has not {width} means.")
+        raise InputError(f"The column {column['name']!r} needs {width} means.")
 
 
 def prepared_width(plan: dict) -> int:

@@ -40,7 +40,7 @@ def class_shares(priors, codes, classes, *, added: float = 1.0) -> np.ndarray:
         return np.full(k, 1 / k)
     if not isinstance(priors, dict):
         raise InputError(
-            f"priors={priors!r}: allowed are 'labels', 'equal' or a share for every class, "
+            f"priors={priors!r}; allowed: 'labels', 'equal' or a share for every class, "
             "such as a=0.8,b=0.2."
         )
     names = [str(c) for c in classes]
@@ -72,7 +72,7 @@ def parse_priors(text: str):
         return {name.strip(): float(share) for name, share in pairs}
     except ValueError:
         raise InputError(
-            f"--priors {text!r}: allowed are labels, equal, or a share for every class, such as "
+            f"--priors {text!r}; allowed: labels, equal, or a share for every class, such as "
             "a=0.8,b=0.2."
         ) from None
 

@@ -11,9 +11,8 @@ from fewfold.labeling.leave_out import solve_responses
 from fewfold.labeling.warnings_ import OFF
 from fewfold.labeling.words import loss_words, method_words, model_words, summary_lines
 from fewfold.methods.members import all_members
-from fewfold.report import maps, page, samples, tables
+from fewfold.report import findings, maps, page, samples, tables
 from fewfold.report.content import DatasetView, PredictionView
-from fewfold.report.findings import plain
 from fewfold.report.map_positions import add_rows
 
 DOUBTFUL = 40
@@ -67,10 +66,12 @@ def make_view(material: Material, drifted=()) -> DatasetView:
     predictions = {"all labels": prediction(answer["label"])}
     if task != "regression":
         doubtful = np.where(given | (sure >= DOUBT), answer["label"], -1)
-        predictions[f"rows surer than {100 * DOUBT:.0f} %"] = prediction(doubtful)
+        predictions[f"confidence of {100 * DOUBT:.0f} % or more"] = prediction(doubtful)
     if len(drifted):
         off = np.isin(np.arange(len(given)), drifted)
-        predictions["rows off the labeled ones"] = prediction(np.where(off, answer["label"], -1))
+        predictions["rows far from all labeled ones"] = prediction(
+            np.where(off, answer["label"], -1)
+        )
     return DatasetView(
         n_rows=data.X.shape[0],
         n_features=data.X.shape[1],
@@ -120,7 +121,7 @@ def describe_rows(material: Material, view: DatasetView, rows, reasons=None) -> 
         name = material.name_of(sample.row)
         reason = (reasons or {}).get(int(sample.row), "")
         ends = [float(material.answer.get(end, missing)[sample.row]) for end in ("low", "high")]
-        words = " to ".join(map(plain, ends)) if np.isfinite(ends).all() else ""
+        words = " to ".join(map(findings.plain, ends)) if np.isfinite(ends).all() else ""
         found.append({"sample": sample, "name": name, "second": other, "facts": facts,
                       "reason": reason, "range": words})  # fmt: skip
     return found
@@ -211,7 +212,10 @@ def row_facts(material: Material, row: int, count: int = 5) -> str:
     words = []
     for j in np.argsort(-np.abs(values), kind="stable"):
         if names[j] in numbers:
-            words.append(f"{names[j]} = {cell_words(float(numbers[names[j]][0]))}")
+            if np.isfinite(number := float(numbers[names[j]][0])):
+                words.append(f"{names[j]} = {cell_words(number)}")
+        elif str(names[j]).removesuffix(" missing") in numbers and values[j] > 0:
+            words.append(f"{str(names[j]).removesuffix(' missing')} empty")
         elif "=" in str(names[j]) and values[j] > 0:
             words.append(str(names[j]).replace("=", " = ", 1))
         if len(words) == count:
@@ -301,12 +305,18 @@ def histogram(material: Material, width: int, height: int = 150) -> str:
     tallest, step = max(int(counts.max()), 1), (width - 20) / 20
     bars = []
     for k, count in enumerate(counts):
-        h = (height - 40) * count / tallest
+        h = (height - 42) * count / tallest
         bars.append(
             f'<rect x="{10 + k * step:.1f}" y="{height - 25 - h:.1f}" width="{step - 2:.1f}" '
             f'height="{h:.1f}" fill="#0072b2"><title>{100 * edges[k]:.0f} to '
             f"{100 * edges[k + 1]:.0f} %: {count} rows</title></rect>"
         )
+    peak = int(counts.argmax())
+    x, side = (10 + peak * step, "start") if peak < 10 else (8 + (peak + 1) * step, "end")
+    highest = (
+        f'<text x="{x:.1f}" y="11" text-anchor="{side}" font-size="12" fill="#51606e">'
+        f"{findings.counted(tallest, 'row')}</text>"
+    )
     ends = {0: "start", 1: "end"}
     ticks = [
         f'<text x="{10 + share * (width - 20):.0f}" y="{height - 8}" '
@@ -317,5 +327,5 @@ def histogram(material: Material, width: int, height: int = 150) -> str:
     label = f"Confidence of {len(sure)} labels; the fullest of 20 bars holds {tallest} rows."
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{label}" '
-        f'style="max-width:100%;height:auto">{"".join(bars + ticks)}</svg>'
+        f'style="max-width:100%;height:auto">{"".join([*bars, highest, *ticks])}</svg>'
     )

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from fewfold.datasets.table.plan import SPREAD_RATIO
 from fewfold.svm.folds import stratified_folds
+from fewfold.system.wording import counted
 
 LISTED = 20
 FALSE_WARNINGS = 0.1  # probability of a warning about correct labels
@@ -106,12 +107,12 @@ def unlabeled_components(component, y) -> list[dict]:
     if not len(lost):
         return []
     rows = np.flatnonzero(np.isin(component, lost))
-    words = "separate group" if len(lost) == 1 else "separate groups"
     return [
         note(
             "no label reaches",
-            f"{len(rows)} rows lie in {len(lost)} {words} of the data without any label "
-            f"({_rows_words(rows)}); what is said of them is a guess. Label one row of each.",
+            f"{counted(len(rows), 'row', 'lies', 'lie')} in {counted(len(lost), 'separate group')} "
+            f"of the data without any label ({_rows_words(rows)}): the labels there are guesses. "
+            "Label one row of each group.",
             rows,
         )
     ]
@@ -140,8 +141,8 @@ def off_the_labeled(scales, y) -> list[dict]:
     return [
         note(
             OFF,
-            f"{len(rows)} rows ({100 * share:.0f} % of those without a label) lie farther from "
-            f"their neighbors than any labeled row does ({_rows_words(rows)}): the data have "
+            f"Farther from their neighbors than any labeled row: {counted(len(rows), 'row')}, "
+            f"{100 * share:.0f} % of those without a label ({_rows_words(rows)}). The data have "
             "drifted, and the expected error does not hold for these rows. Label some of them.",
             rows,
         )

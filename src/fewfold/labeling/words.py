@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fewfold.report.findings import joined, plain
+from fewfold.system.wording import counted
 
 
 def method_words(comparison: dict, most: int = 4) -> str:
@@ -36,7 +37,7 @@ def model_words(summary: dict) -> str:
     '5 kB, 2 members'
     """
     count = len(summary["comparison"]["members"])
-    return f"{size_words(summary['model_bytes'])}, {count} member{'s' * (count > 1)}"
+    return f"{size_words(summary['model_bytes'])}, {counted(count, 'member')}"
 
 
 def summary_lines(summary: dict) -> list[str]:
@@ -44,14 +45,17 @@ def summary_lines(summary: dict) -> list[str]:
     comparison = summary["comparison"]
     lines = []
     if summary["task"] == "clustering":
-        return [f"{summary['n_rows']} rows in {len(summary['classes'])} groups."]
+        groups = counted(len(summary["classes"]), "group")
+        return [f"{counted(summary['n_rows'], 'row')} in {groups}."]
     n_rows, n_given = summary["n_labeled"], summary["n_given"]
     lines.append(
-        f"{n_rows} row{'s' * (n_rows != 1)} labeled from {n_given} label{'s' * (n_given != 1)} by "
+        f"{counted(n_rows, 'row')} labeled from {counted(n_given, 'label')} by "
         f"{method_words(comparison)}."
     )
     if summary["n_left_empty"]:
-        lines.append(f"{summary['n_left_empty']} rows are left empty (--abstain).")
+        lines.append(
+            f"{counted(summary['n_left_empty'], 'row', 'is', 'are')} left empty (--abstain)."
+        )
     expected = comparison.get("estimate")
     if expected is None:
         lines.append(f"No error can be stated: {comparison['reason']}.")

@@ -98,8 +98,7 @@ def laplacian_eigenpairs(
     n = W.shape[0]
     if not 1 <= n_vectors <= n:
         raise InputError(
-            f"n_vectors={n_vectors} of a graph with {n} nodes: allowed are 1 to {n}. "
-            "Lower n_vectors."
+            f"n_vectors={n_vectors} of a graph with {n} nodes; allowed: 1 to {n}. Lower n_vectors."
         )
     if component is None:
         component = components(W)[1]

@@ -120,8 +120,8 @@ def check_finite(X, feature_names=None) -> None:
     fault = f"larger than {LARGEST_NUMBER:.0e}" if np.isfinite(found) else "NaN or infinite"
     raise InputError(
         f"{total} values are {fault}; the first is {found} in row {row}, column "
-        f"{column}{name}, counted from 0. Allowed are finite numbers up to {LARGEST_NUMBER:.0e}: "
-        "fill in, rescale or drop these rows or columns."
+        f"{column}{name}, counted from 0. Allowed: finite numbers up to {LARGEST_NUMBER:.0e}. "
+        "Fill in, rescale or drop these rows or columns."
     )
 
 
@@ -260,7 +260,7 @@ def principal_axes(X, pca, *, random_state=0):
         wanted = int(pca)
     else:
         raise InputError(
-            f"pca={pca} for {n} rows x {d} columns: allowed are 1 to {most} components, or a "
+            f"pca={pca} for {n} rows x {d} columns; allowed: 1 to {most} components, or a "
             "share of the variance between 0 and 1."
         )
     mean = _mean(X)

@@ -62,11 +62,35 @@ class SemiSupervisedRegressor(RegressorMixin, Learner):
         raise NotImplementedError
 
     def predict(self, X, **stages) -> np.ndarray:
-        """Return the values of new rows."""
+        """Return the values of new rows.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        **stages
+            What the workflow computed for these rows already (``extension``, ``points``,
+            ``kernel``, ``groups``); without it, it is computed here.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         return self._decide(X, **stages)
 
     def answer(self, X, **stages) -> tuple[np.ndarray, None]:
-        """Return the values of new rows; there are no probabilities."""
+        """Return the values of new rows, in the form that classifiers answer in.
+
+        Parameters
+        ----------
+        X, **stages
+            As in `predict`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+        proba : None
+            There are no probabilities.
+        """
         return self._decide(X, **stages), None
 
     def _read_values(self, y, n_samples) -> np.ndarray:
@@ -126,16 +150,50 @@ class SemiSupervisedClassifier(ClassifierMixin, Learner):
         return self._decided(X, stages)[0]
 
     def predict(self, X, **stages) -> np.ndarray:
-        """Return the classes of new rows, -1 where no label reaches; see `predict_proba`."""
+        """Return the classes of new rows.
+
+        Parameters
+        ----------
+        X, **stages
+            As in `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            -1 where no label reaches.
+        """
         return self._names(*self._decided(X, stages))
 
     def answer(self, X, **stages) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels and the class probabilities of new rows in one pass."""
+        """Return the labels and the class probabilities of new rows in one pass.
+
+        Parameters
+        ----------
+        X, **stages
+            As in `predict_proba`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            -1 where no label reaches.
+        proba : ndarray of shape (n_samples, n_classes)
+        """
         proba, is_reached = self._decided(X, stages)
         return self._names(proba, is_reached), proba
 
     def fit_predict(self, X, y, **stages) -> np.ndarray:
-        """Fit, and return ``transduction_``."""
+        """Fit, and return the labels of the training rows.
+
+        Parameters
+        ----------
+        X, y, **stages
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``transduction_``: -1 where no label reaches.
+        """
         return self.fit(X, y, **stages).transduction_
 
     def _finish(
@@ -207,7 +265,12 @@ class GraphClassifier(SemiSupervisedClassifier):
         return getattr(getattr(self.graph_, "neighbors", None), "recall", None)
 
     def graph_settings(self) -> GraphSettings:
-        """Return the settings of the graph that `fit` builds."""
+        """Return the settings of the graph that `fit` builds.
+
+        Returns
+        -------
+        GraphSettings
+        """
         own = {name: getattr(self, name, None) for name in ("n_neighbors", "metric", "weights")}
         given = {name: value for name, value in own.items() if value is not None}
         return GraphSettings.from_dict({**(getattr(self, "graph_options", None) or {}), **given})

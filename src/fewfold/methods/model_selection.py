@@ -24,6 +24,7 @@ class LabeledKFold(BaseEstimator):
     n_splits : int, default=5
         Folds, of at most as many as there are rows to hold out.
     random_state : int, RandomState or None, default=0
+        Seed of the order in which rows are held out.
 
     Examples
     --------
@@ -53,6 +54,7 @@ class LabeledKFold(BaseEstimator):
         y : array of shape (n_samples,)
             Labels, or values to predict; unlabeled rows as in `fewfold.labels`.
         groups : ignored
+            For scikit-learn.
 
         Yields
         ------
@@ -73,8 +75,13 @@ class LabeledKFold(BaseEstimator):
         Parameters
         ----------
         X, groups : ignored
+            For scikit-learn.
         y : array of shape (n_samples,), optional
             Without it the number asked for; with few labels there may be fewer.
+
+        Returns
+        -------
+        int
         """
         return self.n_splits if y is None else self._order(y, np.random.RandomState(0))[1]
 
@@ -123,14 +130,27 @@ def labeled_accuracy(estimator, X, y) -> float:
 
     Parameters
     ----------
-    estimator : fitted classifier
+    estimator : classifier
+        A fitted one.
     X : array of shape (n_samples, n_features)
     y : array of shape (n_samples,)
+        Classes; see `fewfold.labels` for what marks an unlabeled row.
 
     Returns
     -------
     float
         NaN if no row is labeled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from fewfold import DiffusionClassifier
+    >>> X, species = load_iris(return_X_y=True)
+    >>> y = np.where(np.arange(150) % 5 == 0, species, -1)
+    >>> model = DiffusionClassifier().fit(X, y)
+    >>> labeled_accuracy(model, X, y) > 0.9
+    True
     """
     from sklearn.utils import _safe_indexing
 

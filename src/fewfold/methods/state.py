@@ -99,7 +99,14 @@ class PlainState:
     _state: tuple = ()
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what prediction needs: arrays by name, and values that JSON can hold."""
+        """Return what prediction needs, as a model file holds it.
+
+        Returns
+        -------
+        arrays : dict of ndarrays
+        notes : dict
+            Values that JSON can hold.
+        """
         values = self._pack()
         declared = self._declare(values)
         arrays = {f.name: values[f.name] for f in declared if isinstance(f, Field)}
@@ -109,6 +116,16 @@ class PlainState:
     @classmethod
     def from_arrays(cls, arrays: dict, notes: dict):
         """Return an estimator that predicts as the one whose state this is.
+
+        Parameters
+        ----------
+        arrays, notes : dict
+            As returned by `to_arrays`.
+
+        Returns
+        -------
+        Estimator
+            Fitted; it has what prediction needs, and nothing else.
 
         Raises
         ------

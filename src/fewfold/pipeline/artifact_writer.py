@@ -79,7 +79,7 @@ class Writer:
             digests.append(digest_of(block))
             start += len(block)
         if start != shape[0]:
-            raise ValueError(f"{name}: blocks hold {start} rows, announced were {shape[0]}.")
+            raise ValueError(f"{name}: blocks hold {start} rows; announced: {shape[0]}.")
         dataset.attrs["block_rows"] = max(block_rows, 1)
         dataset.attrs["block_digests"] = np.asarray(digests, np.uint64)
 

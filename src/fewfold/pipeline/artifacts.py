@@ -320,7 +320,7 @@ class Artifact:
         if item.external or (item.is_virtual and self.stage != "join_kernel"):
             self.fail(f"keeps the array {name!r} outside of the file")
         if item.dtype.kind not in PLAIN_KINDS or item.size is None:
-            self.fail(f"has an array {name!r} of type {item.dtype}, expected are numbers")
+            self.fail(f"has an array {name!r} of type {item.dtype}; expected: numbers")
         # A damaged or hostile header may announce any shape: never allocate more than is there.
         stored = item.id.get_storage_size()
         if not item.is_virtual and math.prod(map(int, item.shape)) * item.dtype.itemsize > stored:

@@ -51,7 +51,7 @@ def resolve_budgets(budgets, n_eligible: int) -> list[int]:
             count = int(budget)
         else:
             raise InputError(
-                f"labels: {budget} with {n_eligible} rows that may be labeled. Allowed are counts "
+                f"labels: {budget} with {n_eligible} rows that may be labeled. Allowed: counts "
                 f"from 1 to {n_eligible} (0: clustering), or shares (0.0 to 1.0]."
             )
         counts.append(count)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fewfold.methods.registry import oracles
 from fewfold.report.content import ReportContent, where
+from fewfold.system.wording import plural
 
 SHARES = ("error", "pair_error", "accuracy")  # shown in per cent
 HIGHER_IS_BETTER = ("accuracy", "ari", "nmi", "r2")
@@ -81,7 +82,7 @@ def unit(metric: str) -> str:
 
 def axis_title(metric: str, protocol: str) -> str:
     """The title of a figure's value axis."""
-    where = {"transductive": "on unlabeled rows", "inductive": "on rows never seen"}
+    where = {"transductive": "on unlabeled rows", "inductive": "on held-out rows"}
     name = {"mse": "mean squared error", "pair_error": "pair error"}.get(metric, metric)
     name = f"{name} {where.get(protocol, f'({protocol})')}"
     return f"{name} (%)" if metric in SHARES else name
@@ -172,7 +173,7 @@ def counted(count: int, noun: str) -> str:
     >>> counted(1, "method"), counted(0, "row")
     ('1 method', '0 rows')
     """
-    return f"{grouped(count)} {noun}" if count == 1 else f"{grouped(count)} {noun}s"
+    return f"{grouped(count)} {plural(count, noun)}"
 
 
 def what_was_run(content: ReportContent) -> str:

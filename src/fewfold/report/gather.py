@@ -13,6 +13,7 @@ from fewfold.pipeline.chain_files import cells_of
 from fewfold.pipeline.result_tables import read_rows
 from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 from fewfold.pipeline.stages import read_costs
+from fewfold.report import findings
 from fewfold.report.content import (
     COLUMNS,
     DatasetView,
@@ -161,7 +162,8 @@ def _notes(files):
         with read(path, "build_graph") as graph:
             isolated = graph.shape("isolated")[0]
             notes[f"graph {name}"] = (
-                f"{graph.note('n_components')} component(s), {isolated} isolated point(s)"
+                f"{findings.counted(graph.note('n_components'), 'component')}, "
+                f"{findings.counted(isolated, 'isolated point')}"
             )
             if graph.note("recall") is not None:
                 notes[f"graph {name}, recall of the search"] = f"{graph.note('recall'):.3f}"

@@ -169,7 +169,7 @@ def chart(overview: Overview, *, width: int, about: dict[str, str]) -> str:
         return ""
     narrow = width < 600
     names = [_svg.shorten(m, 17 if narrow else 28) for m in overview.methods]
-    left = 12 + (6.6 if narrow else 7.2) * max(map(len, names))
+    left = 14 + 7.2 * max(map(len, names))
     wide = 52.0 if narrow else 66.0
     room = max(1, int((width - left) // wide))
     ranks = [None] if len(overview.columns) > 1 else []

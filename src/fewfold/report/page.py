@@ -91,6 +91,7 @@ def _environment():
         " ", "\N{NO-BREAK SPACE}"
     )
     environment.filters["joined"] = findings.joined
+    environment.filters["counted"] = findings.counted
     environment.globals["color"] = lambda i: _svg.CLASSES[i % len(_svg.CLASSES)]
     environment.globals["shape"] = lambda i: i // len(_svg.CLASSES) % 4
     environment.globals["ramp"] = ", ".join(_svg.SEQUENTIAL)

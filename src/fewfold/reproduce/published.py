@@ -105,9 +105,9 @@ def _read_text(path, columns):
 def _problem(row):
     """Say what is wrong with a row, or return None."""
     if row["source"] not in SOURCES:
-        return f"source {row['source']!r}; allowed are {', '.join(SOURCES)}."
+        return f"source {row['source']!r}; allowed: {', '.join(SOURCES)}."
     if row["tuned_on_test"] not in ("yes", "no", "unknown"):
-        return f"tuned_on_test {row['tuned_on_test']!r}; allowed are yes, no, unknown."
+        return f"tuned_on_test {row['tuned_on_test']!r}; allowed: yes, no, unknown."
     if (row["value"] == "") != (row["source"] == "drawn"):
         return "a value is missing exactly where the source is 'drawn'."
     for name in ("value", "spread"):
@@ -142,7 +142,7 @@ def read_claims(path) -> pd.DataFrame:
         cell, value = bool(row["right_method"]), bool(row["right_value"])
         numbers = [row[c] for c in ("factor", "plus", "right_value") if row[c]]
         if row["relation"] not in RELATIONS:
-            problem = f"relation {row['relation']!r}; allowed are {', '.join(RELATIONS)}."
+            problem = f"relation {row['relation']!r}; allowed: {', '.join(RELATIONS)}."
         elif row["unit"] not in UNITS:
             problem = f"unit {row['unit']!r}; known are {', '.join(UNITS)}."
         elif row["paper"] not in KEYS or row["sharpest"] not in ("yes", "no"):

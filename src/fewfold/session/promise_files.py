@@ -98,7 +98,7 @@ def _take_answers(record, path, target) -> int:
         if not word:
             continue
         if not number.strip().isdigit() or not 1 <= int(number) <= record.n_rows:
-            raise InputError(f"{path}: {ROW} {number!r}: allowed are 1 to {record.n_rows}.")
+            raise InputError(f"{path}: {ROW} {number!r}; allowed: 1 to {record.n_rows}.")
         row, name = int(number) - 1, None if word == NOT_SURE_MARK else word
         if name is not None and name not in record.classes:
             raise InputError(

@@ -10,6 +10,7 @@ import numpy as np
 from fewfold.session.audit import UNANSWERED
 from fewfold.session.record import FIRST_PROMISE, Record
 from fewfold.session.sequences import answers_expected
+from fewfold.system.wording import counted
 
 MOST_FREEZES = 4  # each gets a smaller part of alpha than the one before
 LEARN_AGAIN = 20  # answers before labels are frozen again
@@ -58,7 +59,7 @@ class PromiseState:
             return f"kept: the error of all {self.n_rows} labels is at most {share} with {level}"
         if self.kind == "person":
             return (
-                f"these {len(self.doubtful)} rows need a person; of the other "
+                f"{counted(len(self.doubtful), 'row', 'needs', 'need')} a person; of the other "
                 f"{self.n_rows - len(self.doubtful)} labels at most {share} are wrong, with {level}"
             )
         if self.kind == "not reachable":

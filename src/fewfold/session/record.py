@@ -76,7 +76,7 @@ class Record:
 
     def __init__(self, given, classes, *, folder=None, digest="", level=0.95, seed=0):
         if not 0.5 <= level < 1:
-            raise InputError(f"level {level:g}: allowed is 0.5 to below 1, such as 0.95.")
+            raise InputError(f"level {level:g}; allowed: 0.5 to below 1, such as 0.95.")
         self.given = np.asarray(given, dtype=np.int64)
         self.n_rows, self.level = len(self.given), level
         self.classes = [str(c) for c in classes]
@@ -139,7 +139,7 @@ class Record:
         if isinstance(row, bool) or not isinstance(row, (int, np.integer)):
             raise InputError(f"row {row!r}: a row number from 0 to {self.n_rows - 1} is needed.")
         if not 0 <= row < self.n_rows:
-            raise InputError(f"row {row}: allowed are 0 to {self.n_rows - 1}.")
+            raise InputError(f"row {row}; allowed: 0 to {self.n_rows - 1}.")
         return int(row)
 
     def code(self, name) -> int:

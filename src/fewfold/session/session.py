@@ -57,6 +57,7 @@ class LabelingSession:
     given : int array of shape (n,)
         Class codes, -1 where unlabeled.
     classes : list of str
+        Their names, in the order of the codes.
     folder : path-like or None
         Of the journal; None keeps answers in memory.
     promise : float, optional
@@ -64,6 +65,7 @@ class LabelingSession:
     level : float
         Confidence of all statements.
     seed : int
+        Of the random order of the audit.
     features : array or csr_array of shape (n, d), optional
         Of the rows, for the kernel classifier beside the diffusion.
     responses : ndarray of shape (n, n), optional
@@ -90,7 +92,7 @@ class LabelingSession:
     def __init__(self, graph, given, classes, *, folder=None, promise=None, level=0.95,
                  seed=0, features=None, responses=None, digest=""):  # fmt: skip
         if promise is not None and not 0 < promise < 0.5:
-            raise InputError(f"promise {promise:g}: allowed is a share above 0 and below 0.5.")
+            raise InputError(f"promise {promise:g}; allowed: a share above 0 and below 0.5.")
         self.record = Record(given, classes, folder=folder, digest=digest, level=level, seed=seed)
         self.graph, self.share = graph, promise
         self.live = LiveAnswer(graph.W, len(self.record.classes), features, responses)
@@ -126,12 +128,30 @@ class LabelingSession:
         return self._combined is not None and self._combined[2] >= FRESH * self.n_known
 
     def set_combination(self, labels, confidence, n_labels: int) -> None:
-        """Use labels of the full combination, fitted to ``n_labels`` labels."""
+        """Use labels of the full combination while they are fresh.
+
+        Parameters
+        ----------
+        labels : int array of shape (n,)
+            Class codes.
+        confidence : array of shape (n,)
+            Probability that each is correct.
+        n_labels : int
+            Number of labels that the combination was fitted to.
+        """
         self._combined = np.asarray(labels, np.int64), np.asarray(confidence, float), int(n_labels)
         self._present = None
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the current label (a code) of every row and the probability that it is correct."""
+        """Return the current labels.
+
+        Returns
+        -------
+        labels : int ndarray of shape (n,)
+            Class codes, -1 where there is none yet.
+        confidence : ndarray of shape (n,)
+            Probability that each is correct.
+        """
         if self._present is None:
             self._present = self._find_labels()
         return self._present
@@ -168,6 +188,10 @@ class LabelingSession:
         ----------
         exclude : collection of int
             Rows that are shown to somebody else.
+
+        Returns
+        -------
+        Suggestion or None
         """
         barred = {*exclude, *self._put_off()}
         found = self._choose(barred) or (self._choose({*exclude}) if barred else None)
@@ -183,7 +207,17 @@ class LabelingSession:
         return offer
 
     def offer_of(self, row: int) -> Suggestion | None:
-        """Return the suggestion of a row that is being shown, with its current label."""
+        """Return the suggestion of a row that is being shown, with its current label.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+
+        Returns
+        -------
+        Suggestion
+        """
         before = self._offers.get(row)
         if before is None:
             before = Suggestion(row, "person", 0.0, None, 0.0)
@@ -294,29 +328,66 @@ class LabelingSession:
             self.freeze()
 
     def add_class(self, name: str) -> None:
-        """Add a class."""
+        """Add a class.
+
+        Parameters
+        ----------
+        name : str
+        """
         self.record.add_class(name)
         self.live.add_class()
         self._present = None
 
     def undo(self) -> int | None:
-        """Undo the latest answer; return its row."""
+        """Undo the latest answer.
+
+        Returns
+        -------
+        int or None
+            Its row; None if there was no answer.
+        """
         row = self.record.undo()
         if row is not None:
             self._follow(row)
         return row
 
     def skip(self, row: int) -> None:
-        """Skip a row; it is offered again after ten answers."""
+        """Skip a row; it is offered again after ten answers.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+        """
         self._offers.pop(row, None)
         self.record.skip(row)
 
     def flag(self, row: int, on: bool = True) -> None:
-        """Flag a row for later review, or remove the flag."""
+        """Flag a row for later review, or remove the flag.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+        on : bool
+            False removes the flag.
+        """
         self.record.flag(row, on)
 
     def merge(self, path) -> tuple[int, list[tuple[int, str, str]]]:
-        """Import another person's answers, see `Record.merge`."""
+        """Import another person's answers.
+
+        Parameters
+        ----------
+        path : path-like
+            Their journal.
+
+        Returns
+        -------
+        count : int
+            Answers that were added.
+        disagreements : list of (row, own class, other class)
+        """
         found = self.record.merge(path)
         for row in np.flatnonzero(self.record.answers >= 0):
             if not self.live.diffusion.knows(int(row)):
@@ -328,7 +399,14 @@ class LabelingSession:
     def estimate(self, groups: bool = True) -> Estimate:
         """Return the error of the current labels with bounds that are valid at any time.
 
-        ``groups``: also by class and by confidence.
+        Parameters
+        ----------
+        groups : bool
+            Also by class and by confidence.
+
+        Returns
+        -------
+        Estimate
         """
         return self.record.estimate(self.labels()[0], groups)
 
@@ -340,7 +418,13 @@ class LabelingSession:
         self.costs.clear()
 
     def promise(self) -> PromiseState | None:
-        """Return the status of the promise; None without one."""
+        """Return the status of the promise.
+
+        Returns
+        -------
+        PromiseState or None
+            None without a promise.
+        """
         if self.share is None:
             return None
         now = len(self.record.journal.events)
@@ -353,6 +437,18 @@ class LabelingSession:
 
         Their shares are those in the live answer, also where the combination of all candidates
         is shown; see `fewfold.session.live_answer.LiveAnswer.shares`.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+        most : int
+            Labels returned at most.
+
+        Returns
+        -------
+        list of dict
+            ``row``, ``label`` and ``share`` of each, the largest share first.
         """
         code = int(self.labels()[0][row])
         if code < 0 or not self.live.diffusion.n_labels:

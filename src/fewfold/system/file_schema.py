@@ -26,11 +26,11 @@ def text(choices=None, longest: int = 1000) -> Check:
         if not isinstance(value, str):
             return f"is {_short(value)}, expected text"
         if len(value) > longest:
-            return f"has {len(value)} characters, allowed are {longest}"
+            return f"has {len(value)} characters; allowed: {longest}"
         if any(ord(c) < 32 or ord(c) == 127 for c in value):
             return f"is {_short(value)}, which holds control characters"
         if choices is not None and value not in choices:
-            return f"is {_short(value)}, allowed are {', '.join(choices)}"
+            return f"is {_short(value)}; allowed: {', '.join(choices)}"
         return None
 
     return check
@@ -44,7 +44,7 @@ def number(low: float = -math.inf, high: float = math.inf, whole: bool = False) 
         if not isinstance(value, kinds) or isinstance(value, bool):
             return f"is {_short(value)}, expected a {'whole ' * whole}number"
         if not low <= value <= high or not math.isfinite(value):
-            return f"is {_short(value)}, allowed are finite numbers from {low} to {high}"
+            return f"is {_short(value)}; allowed: finite numbers from {low} to {high}"
         return None
 
     return check
@@ -72,7 +72,7 @@ def list_of(check: Check, shortest: int = 0, longest: int = 10**7) -> Check:
         if not isinstance(value, list):
             return f"is {_short(value)}, expected a list"
         if not shortest <= len(value) <= longest:
-            return f"has {len(value)} entries, allowed are {shortest} to {longest}"
+            return f"has {len(value)} entries; allowed: {shortest} to {longest}"
         for i, item in enumerate(value):
             if (fault := check(item, sizes)) is not None:
                 return f"entry {i} {fault}"
@@ -149,7 +149,7 @@ class Array:
         if is_sparse and not self.sparse:
             return "is sparse, expected a dense array"
         if kind not in self.kinds:
-            return f"has type {kind!r}, allowed are kinds {self.kinds!r} of numpy (T: text)"
+            return f"has type {kind!r}; allowed: kinds {self.kinds!r} of numpy (T: text)"
         if len(shape) != len(self.dims):
             return f"has shape {shape}, expected {len(self.dims)} dimensions"
         for dim, length in zip(self.dims, shape):
@@ -178,7 +178,7 @@ class Array:
         if self.at_most in sizes:
             top = min(top, sizes[self.at_most])
         if not (self.low <= low and high <= top):
-            return f"holds {low} to {high}, allowed are {self.low:g} to {top:g}"
+            return f"holds {low} to {high}; allowed: {self.low:g} to {top:g}"
         return None
 
     def __call__(self, value, sizes: dict) -> str | None:

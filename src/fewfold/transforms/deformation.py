@@ -82,11 +82,9 @@ class DeformationMetric:
     def __post_init__(self):
         object.__setattr__(self, "image_shape", check_image_shape(self.image_shape))
         if self.displacement < 0 or int(self.displacement) != self.displacement:
-            raise InputError(
-                f"displacement={self.displacement}: allowed are whole pixels from 0 up."
-            )
+            raise InputError(f"displacement={self.displacement}; allowed: whole pixels from 0 up.")
         if self.window < 1 or self.window % 2 != 1:
-            raise InputError(f"window={self.window}: allowed are odd numbers from 1 up.")
+            raise InputError(f"window={self.window}; allowed: odd numbers from 1 up.")
         if self.features not in FEATURES:
             raise InputError(
                 f"features={self.features!r} is unknown. Choose one of {', '.join(FEATURES)}."

@@ -199,7 +199,7 @@ def warp_time(series, strength: float) -> np.ndarray:
     below 1 in size, ``strength`` keeps the order of time.
     """
     if not abs(strength) < 1:
-        raise InputError(f"time_warp by {strength}: allowed are values between -1 and 1.")
+        raise InputError(f"time_warp by {strength}; allowed: values between -1 and 1.")
     series = _as_series(series)
     last = max(series.shape[1] - 1, 1)
     t = np.arange(series.shape[1])

@@ -264,7 +264,7 @@ def virtual_samples(X, image_shape, spec, **options) -> np.ndarray:
 def _check_copies(name, count):
     if count > MOST_COPIES:
         raise InputError(
-            f"Transform {name!r} would make {count} copies of each sample; allowed are up to "
+            f"Transform {name!r} would make {count} copies of each sample; allowed: up to "
             f"{MOST_COPIES}. Take a larger step, or fewer transforms."
         )
 

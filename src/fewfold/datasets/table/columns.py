@@ -21,6 +21,7 @@ from fewfold.datasets.table.texts import describe_texts
 from fewfold.datasets.table.written_numbers import MOSTLY, find_style, read_written
 from fewfold.exceptions import InputError
 from fewfold.system.file_schema import LARGEST_NUMBER
+from fewfold.system.wording import counted
 
 MOST_CATEGORIES = 50
 MOST_NAMED = 1000  # categories of a column that the user calls one
@@ -228,7 +229,7 @@ def strict_numbers(
         numbers = pd.Series(read_written(text, style))
     bad = np.flatnonzero(numbers.isna().to_numpy() & (text != ""))
     if len(bad) and not others_empty:
-        many = f" (and {len(bad) - 1} more such cells)" if len(bad) > 1 else ""
+        many = f" (and {counted(len(bad) - 1, 'more such cell')})" if len(bad) > 1 else ""
         raise InputError(
             f"{place.cell(int(bad[0]), name)}: found {str(text[bad[0]])[:40]!r}{many}, where "
             f"a number is expected as in the other rows. Correct it, take such cells as empty "
@@ -274,7 +275,7 @@ def check_range(name: str, values: np.ndarray, place: Place) -> None:
         return
     row = int(np.flatnonzero(wrong)[0])
     raise InputError(
-        f"{place.cell(row, name)}: found {values[row]}, allowed are finite numbers up to "
+        f"{place.cell(row, name)}: found {values[row]}; allowed: finite numbers up to "
         f"{LARGEST_NUMBER:.0e}. Correct it, leave it empty, rescale the column, or leave it out "
         f"({place.option('drop', [name])})."
     )

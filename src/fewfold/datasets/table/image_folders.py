@@ -153,7 +153,7 @@ def read_images(folder, files: list[Path], shape=None):
     described = shape in DESCRIBED
     if not described and (len(shape) not in (2, 3) or len(shape) == 3 and shape[2] != 3):
         raise InputError(
-            f"{folder}: image_shape={shape}: allowed are (height, width) for gray pixels and "
+            f"{folder}: image_shape={shape}; allowed: (height, width) for gray pixels and "
             "(height, width, 3) for colors."
         )
     width = _width(shape)

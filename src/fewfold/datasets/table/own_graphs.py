@@ -11,6 +11,7 @@ from fewfold.datasets import arrays
 from fewfold.datasets.table.cell_files import read_pairs
 from fewfold.exceptions import InputError
 from fewfold.system.file_schema import LARGEST_NUMBER
+from fewfold.system.wording import counted
 
 DISTANCES, WEIGHTS, OBSP = "distances:", "weights:", "obsp:"
 
@@ -54,7 +55,8 @@ def read_own_graph(given: str, file: Path, n_rows: int) -> tuple[sparse.csr_arra
         f"numbers taken as {found} (--graph {other}{name} takes them as {other[:-1]})."
     ]
     if alone:
-        sentences.append(f"{alone} rows have no edge; only candidates without a graph know them.")
+        words = counted(alone, "row", "has", "have")
+        sentences.append(f"{words} no edge; only candidates without a graph can use them.")
     return sparse.csr_array(W / W.max()), sentences
 
 
@@ -91,7 +93,7 @@ def _read(name, file) -> sparse.csr_array:
         G = arrays.read_npy(path)
     else:
         raise InputError(
-            f"--graph {name}: allowed are .npz (scipy.sparse.save_npz), .mtx and .npy files, and "
+            f"--graph {name}; allowed: .npz (scipy.sparse.save_npz), .mtx and .npy files, and "
             "obsp:NAME of an .h5ad file."
         )
     return sparse.csr_array(G, dtype=np.float64)

@@ -23,6 +23,7 @@ from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
 from fewfold.datasets.table.messages import Place, listed
 from fewfold.datasets.table.written_numbers import style_words
 from fewfold.exceptions import InputError
+from fewfold.system.wording import counted
 
 SCALES = ("auto", "standard", "none")
 # Spreads that differ by more than this: large columns would drown the others in any distance.
@@ -227,11 +228,11 @@ def _notes_on_reading(columns):
         if "written" in c:
             styles.setdefault(style_words(c["written"]), []).append(c["name"])
     for words, names in styles.items():
-        lines.append(f"Numbers of {listed(names)} are written as text and read so: {words}.")
+        lines.append(f"Numbers of {listed(names)} are read from text: {words}.")
     others = {c["name"]: c["n_others"] for c in columns if c.get("others_empty")}
     if others:
-        lines.append(f"{sum(others.values())} cells of {listed(list(others))} are not numbers and "
-                     "are taken as empty.")  # fmt: skip
+        cells = counted(sum(others.values()), "cell")
+        lines.append(f"Taken as empty, since not a number: {cells} of {listed(list(others))}.")
     grouped = [c["name"] for c in columns if c.get("other")]
     if grouped:
         lines.append(f"Rare categories of {listed(grouped)} are taken together.")
@@ -323,10 +324,8 @@ def _notes_on_gaps(columns):
     gaps = {c["name"]: c["n_missing"] for c in columns if c.get("n_missing")}
     if not gaps:
         return []
-    return [
-        f"{sum(gaps.values())} empty cells in {listed(list(gaps))} are filled with the column's "
-        "median."
-    ]
+    cells = counted(sum(gaps.values()), "empty cell", "is", "are")
+    return [f"{cells} filled with the column's median, in {listed(list(gaps))}."]
 
 
 def choose_scaling(plan: TablePlan, scale: str = "auto", is_image: bool = False) -> TablePlan:

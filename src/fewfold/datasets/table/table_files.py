@@ -152,7 +152,7 @@ def _check_special(file, names, request):
     if len(names) == 1 and options.target is not None:
         raise InputError(
             f"{file}: has one column only ({names[0]!r}), so no column is left for features. "
-            "Needed are the target and at least one column of features."
+            "The target and at least one column of features are needed."
         )
 
 

@@ -78,7 +78,9 @@ class AtlasSVC(SemiSupervisedClassifier):
     atlas : Atlas, optional
         An `Atlas` with the options wanted. A fitted one is given to `fit` as ``manifold``.
     random_state : int, RandomState or None
+        Seed of the atlas's proposals and of the SVM's folds.
     verbose : bool
+        Show progress bars while the atlas is fitted.
 
     Attributes
     ----------
@@ -189,6 +191,7 @@ class AtlasSVC(SemiSupervisedClassifier):
         code : dict of ndarrays
             Encoding of all points; its scale gives the defaults.
         labeled : int array of shape (n_labeled,)
+            The labeled rows.
         codes : int array of shape (n_labeled,)
             Class codes from 0; each occurs.
         kernel : KernelMatrix, optional
@@ -287,9 +290,17 @@ class AtlasSVC(SemiSupervisedClassifier):
         return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
 
     def shares(self, code: dict[str, np.ndarray]) -> np.ndarray:
-        """Return the share of each class for encoded points, of shape (n, n_classes).
+        """Return the share of each class for encoded points.
 
-        Shares order the classes; they are not calibrated.
+        Parameters
+        ----------
+        code : dict of ndarrays
+            Encoding of n points, see `Atlas.encode`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Shares order the classes; they are not calibrated.
         """
         n = len(code["charts"])
         parts = [

@@ -172,7 +172,7 @@ def _neighbor_rows(Z, k, indices):
         return nearest_neighbors(Z, k).indices
     if indices.ndim != 2 or len(indices) != len(Z) or indices.shape[1] < k:
         raise InputError(
-            f"neighbors has shape {indices.shape}, needed are ({len(Z)}, {k} or more). "
+            f"neighbors has shape {indices.shape}; needed: ({len(Z)}, {k} or more). "
             f"Build the graph of the same rows with n_neighbors from {k}, or lower n_neighbors of "
             "the atlas."
         )
@@ -292,5 +292,5 @@ def _check_fall(energy, Z):
     if rise > slack * (np.square(Z, dtype=np.float64).sum() + energy[0]):
         raise ConvergenceError(
             f"The atlas's energy rose by {rise:.3g} (of {energy[0]:.3g}) in a move; it must never "
-            "rise. The features may be of very different size: scale them, and report this."
+            "rise. Scale the features if they differ much in size. If it rises again, report this."
         )

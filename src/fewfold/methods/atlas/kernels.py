@@ -231,7 +231,7 @@ def _prepare(code, gamma, sigma, kind, normalize, assignment):
 
 def _check_scale(name, value):
     if not (np.isfinite(value) and value > 0):
-        raise InputError(f"{name}={value!r}: allowed are numbers above 0.")
+        raise InputError(f"{name}={value!r}; allowed: numbers above 0.")
 
 
 def kernel_scales(

@@ -46,6 +46,7 @@ class Atlas(TransformerMixin, BaseEstimator, AtlasSettings):
     q : int
         Charts that encode a point.
     random_state : int, RandomState or None
+        Seed of the proposals.
     verbose : bool
         Show progress bars.
 
@@ -107,7 +108,21 @@ class Atlas(TransformerMixin, BaseEstimator, AtlasSettings):
         return self
 
     def encode(self, X, q: int | None = None, rows=None) -> dict[str, np.ndarray]:
-        """Encode rows, old or new; see `fewfold.methods.atlas.encoding.encode`."""
+        """Encode rows, in training or new, by their charts.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        q : int, optional
+            Charts that encode a row. Default: the parameter ``q``.
+        rows : int array of shape (n_samples,), optional
+            The numbers of these rows among the training rows, whose members are known.
+
+        Returns
+        -------
+        dict of ndarrays
+            Charts, errors and projections, see `fewfold.methods.atlas.encoding.encode`.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         return encode(X, self.atlas_, self.q if q is None else q, rows)

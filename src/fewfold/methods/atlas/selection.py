@@ -51,7 +51,7 @@ def choose_options(
         Those of least error; of equals, the nearest to the middle of the grid.
     """
     if n_folds < 2:
-        raise InputError(f"cv={n_folds}: allowed are numbers from 2 up, or None.")
+        raise InputError(f"cv={n_folds}; allowed: numbers from 2 up, or None.")
     if len(codes) > CHOOSE_ROWS:
         some = np.random.default_rng(0).permutation(len(codes))[:CHOOSE_ROWS]
         if len(np.unique(codes[some])) == len(np.unique(codes)):

@@ -9,12 +9,17 @@ _GAMMA = Parameter("gamma", _NUMBER_OR_CV, "width of the RBF kernel, or cv", "cv
 _SMOOTHING = Parameter(
     "smoothing", number(0, below=1), "weight of the neighbors in a row's prediction", 0.9
 )
-_CHOOSE_ROWS = Parameter("choose_rows", integer(10), "most labeled rows in cross-validation")
+_CHOOSE_ROWS = Parameter(
+    "choose_rows", integer(10), "largest number of labeled rows in cross-validation"
+)
 
 _FEATURE_SVM = (
     Parameter("kind", one_of("linear", "rbf"), "kernel", "rbf", argument="kernel"),
     Parameter(
-        "scheme", one_of("rest", "pairs"), "of linear SVMs: one-vs-rest or one-vs-one", "rest"
+        "scheme",
+        one_of("rest", "pairs"),
+        "of linear SVMs: each class against the rest, or pairs",
+        "rest",
     ),
     _C,
     _GAMMA,
@@ -94,7 +99,7 @@ RECORDS = (
             Parameter(
                 "gamma",
                 _NUMBER_OR_CV,
-                "in units of 1 / median squared distance in the metric, or cv",
+                "width of the RBF kernel, over the median squared distance, or cv",
                 "cv",
             ),
             Parameter(

@@ -27,9 +27,14 @@ RECORDS = (
         target="fewfold.methods.cluster_kernel.estimator:ClusterKernelClassifier",
         cost_like="svm",
         parameters=(
-            Parameter("n_clusters", count(), "of k-means; 1 for the RBF kernel alone", 4),
-            Parameter("n_runs", count(), "of k-means, from different starts", 20),
-            Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
+            Parameter("n_clusters", count(), "clusters of k-means; 1 is the RBF kernel alone", 4),
+            Parameter("n_runs", count(), "runs of k-means from different starts", 20),
+            Parameter(
+                "width",
+                positive(),
+                "width of the RBF kernel, in medians of the squared distance",
+                1.0,
+            ),
             Parameter("C", positive(), "inverse strength of regularization", 10.0),
         ),
         candidates=(

@@ -30,7 +30,12 @@ RECORDS = (
                 "equation that is solved",
                 "poisson",
             ),
-            Parameter("alpha", number(above=0, below=1), "of spreading", 0.995),
+            Parameter(
+                "alpha",
+                number(above=0, below=1),
+                "of spreading: the nearer to 1, the farther labels reach",
+                0.995,
+            ),
             Parameter(
                 "priors",
                 null() | one_of("estimated", "uniform") | list_of(number()),
@@ -39,7 +44,7 @@ RECORDS = (
             Parameter(
                 "sources",
                 one_of("labels", "classes"),
-                "of poisson, whether each label or each class is a source of strength 1",
+                "of Poisson learning: whether each label or each class is a source of strength 1",
                 "classes",
             ),
             Parameter("tol", positive(), "relative residual that counts as solved", 1e-5),

@@ -238,6 +238,7 @@ class DiffusionClassifier(GraphClassifier):
     tol : float
         Relative residual at which the equation counts as solved.
     max_iter : int
+        Most steps of the solver; a run that needs more gives a `ConvergenceWarning`.
 
     Attributes
     ----------
@@ -282,7 +283,12 @@ class DiffusionClassifier(GraphClassifier):
     max_iter: int = 2000
 
     def graph_settings(self) -> GraphSettings:
-        """Return the settings of the graph that `fit` builds."""
+        """Return the settings of the graph that `fit` builds.
+
+        Returns
+        -------
+        GraphSettings
+        """
         changes = dict(self.graph_options or {})
         for name in ("n_neighbors", "metric", "canonicalize"):
             if getattr(self, name) is not None:
@@ -302,6 +308,10 @@ class DiffusionClassifier(GraphClassifier):
             Classes; see `fewfold.labels` for what marks an unlabeled row.
         graph : NeighborGraph, optional
             The graph of the rows, if it was built already.
+
+        Returns
+        -------
+        self
         """
         W, labels = self._read(X, y, graph)
         proba, scores = diffuse(
@@ -326,7 +336,8 @@ class DiffusionClassifier(GraphClassifier):
 
         Parameters
         ----------
-        X, y, graph : as for `fit`
+        X, y, graph
+            As in `fit`.
         fold : int array of shape (n_labeled,)
             The fold of each labeled row, in the order of the rows.
 

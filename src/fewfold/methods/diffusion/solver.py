@@ -128,9 +128,9 @@ class Solver:
 
     def __init__(self, W, method="poisson", *, alpha=0.99, tol=1e-8, max_iter=3000):
         if method not in LINEAR:
-            raise InputError(f"method={method!r}: allowed are {', '.join(LINEAR)}.")
+            raise InputError(f"method={method!r}; allowed: {', '.join(LINEAR)}.")
         if not 0 < alpha < 1:
-            raise InputError(f"alpha={alpha}: allowed are values between 0 and 1, both excluded.")
+            raise InputError(f"alpha={alpha}; allowed: values between 0 and 1, both excluded.")
         W = sparse.csr_array(W, dtype=np.float64)
         self.method, self.alpha, self.tol, self.max_iter = method, alpha, tol, max_iter
         self.n_rows, self.n_iterations, self.residual = W.shape[0], 0, 0.0

@@ -66,8 +66,7 @@ def check_labels(W, labeled, targets, n_classes):
         )
     if targets.min() < 0 or targets.max() >= n_classes:
         raise InputError(
-            f"Class codes {targets.min()} to {targets.max()} given; allowed are 0 to "
-            f"{n_classes - 1}."
+            f"Class codes {targets.min()} to {targets.max()} given; allowed: 0 to {n_classes - 1}."
         )
     return labeled, targets
 
@@ -185,7 +184,7 @@ def class_priors(priors, targets, n_classes: int) -> np.ndarray:
     values = np.asarray(priors, dtype=float) if not isinstance(priors, str) else np.empty(0)
     if values.shape != (n_classes,) or not np.all(values >= 0) or not values.sum() > 0:
         raise InputError(
-            f"priors={priors!r}: allowed are 'estimated', 'uniform' or {n_classes} "
+            f"priors={priors!r}; allowed: 'estimated', 'uniform' or {n_classes} "
             "non-negative numbers, one per class."
         )
     return values / values.sum()

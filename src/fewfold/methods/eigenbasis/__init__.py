@@ -35,10 +35,12 @@ RECORDS = (
             Parameter(
                 "min_vectors",
                 count() | null(),
-                "least number where a share is given; if not given, 200 are tried beside the "
-                "share (published: 1)",
+                "least number of eigenvectors where a share is given; if not given, 200 are tried "
+                "as well (published: 1)",
             ),
-            Parameter("max_vectors", count() | null(), "most that a share of the labels gives"),
+            Parameter(
+                "max_vectors", count() | null(), "largest number of eigenvectors that a share gives"
+            ),
             Parameter(
                 "ridge",
                 number(0) | one_of("loo"),

@@ -125,7 +125,7 @@ def _check_basis(arrays, n):
     if per_row != {n} or vectors.shape[1] != len(values) or len(arrays["residuals"]) != len(values):
         raise InputError(
             f"The eigenvectors given have shape {vectors.shape}, with {len(values)} eigenvalues; "
-            f"expected are {n} rows and as many columns as eigenvalues. Compute them again."
+            f"expected: {n} rows and as many columns as eigenvalues. Compute them again."
         )
 
 
@@ -155,6 +155,7 @@ class EigenbasisClassifier(GraphClassifier):
     smoothness : float
         Power of the eigenvalues in the penalty; the paper's functional has 1.
     n_neighbors : int
+        Of the graph.
     metric : str
         Of the graph. "precomputed": ``X`` is a symmetric matrix of weights, and ``predict``
         takes the weights of new rows over the old ones.
@@ -169,6 +170,7 @@ class EigenbasisClassifier(GraphClassifier):
     random_state : int
         Seed of the eigensolver's start.
     n_jobs : int, optional
+        Threads of the eigensolver; all cores by default. Results do not depend on it.
 
     Attributes
     ----------
@@ -238,6 +240,10 @@ class EigenbasisClassifier(GraphClassifier):
             The graph of the rows, if it was built already.
         manifold : ManifoldModel, optional
             Its eigenvectors, if they were computed already; their Laplacian is used for new rows.
+
+        Returns
+        -------
+        self
         """
         W, labels = self._read(X, y, graph)
         basis, self.laplacian_ = self._basis(W, labels, manifold)
@@ -265,7 +271,19 @@ class EigenbasisClassifier(GraphClassifier):
         return self._finish(None, proba, model.reached, details=details)
 
     def prepare(self, X, *, graph) -> dict:
-        """Compute the eigenvectors of a graph of the rows, to be given to `fit` as manifold."""
+        """Compute the eigenvectors of a graph of the rows, to be given to `fit` as manifold.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        graph : NeighborGraph
+            Of these rows.
+
+        Returns
+        -------
+        dict of ndarrays
+            See `fewfold.methods.eigenbasis.basis.compute_basis`.
+        """
         n = graph.W.shape[0]
         most = max(2, min(self.max_vectors or MOST_VECTORS, n // 3))
         return compute_basis(
@@ -273,7 +291,12 @@ class EigenbasisClassifier(GraphClassifier):
         )
 
     def graph_settings(self) -> GraphSettings:
-        """Return the settings of the graph that `fit` builds."""
+        """Return the settings of the graph that `fit` builds.
+
+        Returns
+        -------
+        GraphSettings
+        """
         return replace(super().graph_settings(), weights=self._chosen("weights"))
 
     def _chosen(self, name):
@@ -311,7 +334,14 @@ class EigenbasisClassifier(GraphClassifier):
     def decision_function(self, X) -> np.ndarray:
         """Return responses of new rows, near +1 for the class and -1 for the others.
 
-        Of shape (n_rows, n_classes), or (n_rows,) for two classes: above zero is the second.
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            Of two classes, above zero is the second.
         """
         responses = self._responses(X)[0]
         return responses[:, 1] if responses.shape[1] == 2 else responses

@@ -15,7 +15,9 @@ _PARAMETERS = (
     ),
     Parameter("C", _NUMBER_OR_CV, "penalty of margin errors", "cv"),
     Parameter("gamma", _NUMBER_OR_CV, "width of the RBF kernel", "cv"),
-    Parameter("choose_rows", integer(10), "most labeled rows in cross-validation", 3000),
+    Parameter(
+        "choose_rows", integer(10), "largest number of labeled rows in cross-validation", 3000
+    ),
 )
 
 RECORDS = (

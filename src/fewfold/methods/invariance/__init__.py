@@ -34,7 +34,7 @@ INVARIANT_PARAMETERS = (
     Parameter(
         "copies_graph", one_of("orbit", "knn"), "how the copies of a sample are joined", "orbit"
     ),
-    Parameter("n_neighbors", integer(1, 10000), "of copies_graph: knn", 5),
+    Parameter("n_neighbors", integer(1, 10000), "neighbors of a copy, with copies_graph: knn", 5),
     Parameter(
         "deformation",
         _STRENGTHS,
@@ -43,7 +43,7 @@ INVARIANT_PARAMETERS = (
     Parameter("data_deformation", _STRENGTHS, "strength along the data graph"),
     Parameter("data_power", one_of(1, 2, 3), "power of the data graph's Laplacian", 2),
     Parameter("solver", one_of("auto", "exact", "lowrank"), "how the kernel is deformed", "auto"),
-    Parameter("n_landmarks", count(), "of the low-rank solver", 3000),
+    Parameter("n_landmarks", count(), "size of the low-rank solver's subspace", 3000),
 )
 
 # What the kernels depend on that the SVM chooses among.
@@ -58,7 +58,9 @@ RECORDS = (
         parameters=(
             Parameter("base", one_of("rbf", "linear"), "base kernel of the features", "rbf"),
             Parameter("gamma", positive() | one_of("median"), "width of the base kernel"),
-            Parameter("deformation", number(0), "strength of the graph", 1000),
+            Parameter(
+                "deformation", number(0), "strength of the deformation along the graph", 1000
+            ),
             Parameter("power", count(), "power of the graph's Laplacian", 2),
             Parameter("n_landmarks", count(), "landmarks of large matrices", 3000),
         ),

@@ -99,10 +99,12 @@ class InvariantSVC(LearnsFromCopies):
         Choose ``gamma`` and ``C``, where None, and the strengths, where several, by this many
         folds of the labeled rows. None takes the middle of each.
     solver : {"auto", "exact", "lowrank"}
+        How the deformed kernel is computed; "auto" takes the low-rank solver for many nodes.
     n_landmarks : int
-        Of the low-rank solver, taken when the nodes are above about 20 000 (40 000 for turns of
+        Of the low-rank solver, which "auto" takes above about 20 000 nodes (40 000 for turns of
         square images that quarter turns are among).
     random_state : int, RandomState or None
+        Seed of the folds and of the landmarks.
 
     Attributes
     ----------
@@ -290,23 +292,63 @@ class InvariantSVC(LearnsFromCopies):
         self.expansion_ = Expansion(values["anchors"], values["weights"], kernel)
 
     def nodes_of(self, X, rows) -> Nodes:
-        """Return the copies of labeled rows and their graphs, without a data graph."""
+        """Return the copies of labeled rows and their graphs, without a data graph.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        rows : int array of shape (n_labeled,)
+            The labeled rows.
+
+        Returns
+        -------
+        Nodes
+        """
         return self._nodes(X, rows, np.empty(0, np.int64), None, [0.0], None)
 
     def solver_of(self, nodes: Nodes, gamma: float, seed: int):
-        """Return the solver of a width, whose ``deform`` serves any strength."""
+        """Return the solver of a width, whose ``deform`` serves any strength.
+
+        Parameters
+        ----------
+        nodes : Nodes
+            The copies and their graphs, see `nodes_of`.
+        gamma : float
+            Width of the kernel.
+        seed : int
+            Of the landmarks.
+
+        Returns
+        -------
+        object with the method ``deform``
+        """
         kernel = BaseKernel(self.kernel, gamma)
         options = {"solver": self.solver, "n_landmarks": self.n_landmarks, "seed": seed}
         return make_solver(nodes, kernel, **options)
 
     def widths(self, nodes: Nodes) -> list[float]:
-        """Return the widths to choose among."""
+        """Return the widths to choose among.
+
+        Parameters
+        ----------
+        nodes : Nodes
+            The copies, whose distances give the scale.
+
+        Returns
+        -------
+        list of float
+        """
         only = BaseKernel(self.kernel).kind != "rbf" or self.gamma is not None
         width = 1.0 if only else median_gamma(nodes.V)
         return [self.gamma or 1.0] if only else [f * width for f in WIDTHS]
 
     def strengths(self) -> list[float]:
-        """Return the strengths of the copies' graphs to choose among."""
+        """Return the strengths of the copies' graphs to choose among.
+
+        Returns
+        -------
+        list of float
+        """
         return _strengths(option(self, VARIANTS, "deformation"))
 
     def _nodes(self, X, rows, rest, graph, strengths, copies) -> Nodes:

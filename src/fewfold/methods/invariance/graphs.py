@@ -95,7 +95,7 @@ def knn_laplacian(nodes, n_neighbors: int = 5) -> sparse.csr_array:
 
     n = len(nodes)
     if not 1 <= n_neighbors < n:
-        raise InputError(f"n_neighbors={n_neighbors} among {n} nodes: allowed are 1 to {n - 1}.")
+        raise InputError(f"n_neighbors={n_neighbors} among {n} nodes; allowed: 1 to {n - 1}.")
     found = nearest_neighbors(nodes, n_neighbors)
     squared = found.distances.astype(np.float64) ** 2
     values = np.exp(-neighbor_delta(squared) * squared)
@@ -154,7 +154,7 @@ def powered(L, power: int) -> sparse.csr_array:
     takes powers as well).
     """
     if power not in (1, 2, 3):
-        raise ConfigError(f"power={power!r} of the graph Laplacian: allowed are 1, 2 and 3.")
+        raise ConfigError(f"power={power!r} of the graph Laplacian; allowed: 1, 2 and 3.")
     out = L
     for _ in range(power - 1):
         out = sparse.csr_array(out @ L)

@@ -62,7 +62,7 @@ class DeformedKernel(KernelRows):
             raise ConfigError("A deformed kernel needs a graph: name one as 'graph' in its entry.")
         self.strength = float(settings.get("deformation", 1000.0))
         if not self.strength >= 0:
-            raise ConfigError(f"deformation={self.strength}: allowed are numbers from 0.")
+            raise ConfigError(f"deformation={self.strength}; allowed: numbers from 0.")
         self._base = base_rows(features, stages.get("kernel"), settings)
         self.n, self.n_new, self.gamma = self._base.n, self._base.n_new, self._base.gamma
         W = stages["graph"].W

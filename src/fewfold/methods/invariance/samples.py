@@ -73,6 +73,10 @@ class LearnsFromCopies(SemiSupervisedClassifier):
         ----------
         deep : bool
             Without effect: no argument is an estimator.
+
+        Returns
+        -------
+        dict
         """
         return {name: vars(self)[name] for name in self._get_param_names()}
 

@@ -167,7 +167,7 @@ class LowRankSolver:
 
     def __init__(self, nodes: Nodes, kernel, n_landmarks: int = 3000, seed: int = 0):
         if not n_landmarks >= 1:
-            raise InputError(f"n_landmarks={n_landmarks}: allowed are numbers from 1.")
+            raise InputError(f"n_landmarks={n_landmarks}; allowed: numbers from 1.")
         self.nodes, self.kernel = nodes, kernel
         self.U = smooth_basis(nodes, n_landmarks, seed)
         KU = _times_basis(kernel, nodes.V, self.U)

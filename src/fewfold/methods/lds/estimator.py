@@ -100,7 +100,7 @@ class LowDensityClassifier(CandidateClassifier):
 
     def _prepare(self, X):
         if self.features not in FEATURES:
-            raise InputError(f"features={self.features!r}: allowed are {', '.join(FEATURES)}.")
+            raise InputError(f"features={self.features!r}; allowed: {', '.join(FEATURES)}.")
         if self.features == "linear":
             return linear_features(X, self.n_features)
         seed = self.random_state or 0

@@ -27,7 +27,12 @@ RECORDS = (
         cost_like="linear_svm",
         parameters=(
             Parameter("kind", one_of("linear", "rbf"), "kernel", "linear", argument="kernel"),
-            Parameter("width", positive(), "of the RBF, in medians of the squared distance", 1.0),
+            Parameter(
+                "width",
+                positive(),
+                "width of the RBF kernel, in medians of the squared distance",
+                1.0,
+            ),
             Parameter(
                 "target", one_of("value", "log"), "logarithms of values that are positive", "value"
             ),

@@ -11,10 +11,10 @@ NEIGHBORHOOD_PARAMETERS = (
     Parameter(
         "similarity",
         one_of("auto", "global", "local", "diffused", "sparse"),
-        "rule of the neighborhoods",
+        "how neighborhoods are found",
     ),
     Parameter("perplexity", number(1), "effective number of neighbors", 5.0),
-    Parameter("walk", number(above=0, below=1), "share of the walk that continues", 0.97),
+    Parameter("walk", number(above=0, below=1), "probability that the random walk continues", 0.97),
     Parameter("max_exact", count(), "rows up to which the gradient is exact", MAX_EXACT),
     Parameter("n_neighbors", integer(1, 10000), "neighbors of the sampled gradient", 30),
 )
@@ -41,7 +41,9 @@ RECORDS = (
             ),
             Parameter("n_dims", count() | null(), "dimensions of the embedding"),
             Parameter("boundary_weight", positive(), "factor of the Jensen-Shannon term", 1.0),
-            Parameter("label_distance", positive(), "radii of a certain label, 2 or 1", 2.0),
+            Parameter(
+                "label_distance", positive(), "distance at which a label is certain, in radii", 2.0
+            ),
             Parameter("n_annealing", integer(2), "annealing steps", 20),
             Parameter("n_steps", integer(12), "gradient steps in all", 500),
             Parameter("n_init", count(), "runs, of which the best is kept", 1),

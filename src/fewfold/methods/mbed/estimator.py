@@ -93,6 +93,7 @@ class MbedClassifier(SemiSupervisedClassifier):
     n_jobs : int, optional
         Threads; all cores by default. Results do not depend on it.
     random_state : int, RandomState or None
+        Seed of the start and of the sampled columns.
 
     Attributes
     ----------
@@ -320,10 +321,18 @@ class MbedClassifier(SemiSupervisedClassifier):
     # ------------------------------------------------------------ new rows
 
     def place(self, X, extension=None) -> np.ndarray:
-        """Return positions (m, n_dims) for new rows, the training rows fixed.
+        """Place new rows in the embedding, the training rows fixed.
 
-        ``extension`` (m, n): their weights over the training rows, for models fitted on a graph,
-        if they were computed already.
+        Parameters
+        ----------
+        X : array or sparse array of shape (m, n_features)
+        extension : csr_array of shape (m, n), optional
+            Their weights over the training rows, for models fitted on a graph, if they were
+            computed already.
+
+        Returns
+        -------
+        ndarray of shape (m, n_dims)
         """
         check_is_fitted(self)
         if self.graph_ is not None:

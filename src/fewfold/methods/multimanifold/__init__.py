@@ -20,7 +20,12 @@ SHAPE_PARAMETERS = (
     VARIANT,
     Parameter("n_neighbors", integer(2) | _AUTO, "rows of a local covariance", "auto"),
     Parameter("degree", count() | _AUTO, "neighbors in the graph", "auto"),
-    Parameter("ridge", positive() | _AUTO, "share of the variance added", "auto"),
+    Parameter(
+        "ridge",
+        positive() | _AUTO,
+        "share of the mean variance that is added to covariances",
+        "auto",
+    ),
     Parameter("cell_ridge", positive() | _AUTO, "ridge of the decision sets' Gaussians", "auto"),
     Parameter("n_components", count() | null() | _AUTO, "principal components used", "auto"),
     Parameter("n_refits", integer(0), "refits of the covariances along the manifold"),
@@ -28,8 +33,10 @@ SHAPE_PARAMETERS = (
 )
 PARTITION_PARAMETERS = (
     Parameter("n_parts", count() | one_of("auto", "rule", "labels"), "decision sets", "auto"),
-    Parameter("min_labeled", integer(0) | _AUTO, "least labeled rows of a part", "auto"),
-    Parameter("min_unlabeled", integer(0) | _AUTO, "least unlabeled rows", "auto"),
+    Parameter("min_labeled", integer(0) | _AUTO, "least number of labeled rows in a part", "auto"),
+    Parameter(
+        "min_unlabeled", integer(0) | _AUTO, "least number of unlabeled rows in a part", "auto"
+    ),
     Parameter("sigma", positive() | _AUTO, "bandwidth of the Hellinger weights", "auto"),
     Parameter("n_restarts", count(), "starts of the size-constrained k-means", 10),
     Parameter("restart_choice", one_of("ratio_cut", "objective"), "criterion of the kept start"),

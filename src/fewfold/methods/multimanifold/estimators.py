@@ -250,6 +250,7 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
         joined, where `fit` is given none; without any they are searched by Mahalanobis distance
         among all.
     random_state : int, RandomState or None
+        Seed of the covers, of k-means and of the folds.
 
     Attributes
     ----------
@@ -330,9 +331,70 @@ class MultiManifoldClassifier(_MultiManifold, SemiSupervisedClassifier):
 class MultiManifoldRegressor(_MultiManifold, SemiSupervisedRegressor):
     """Regression on several crossing manifolds, one supervised learner per manifold.
 
-    Parameters and attributes are those of :class:`MultiManifoldClassifier`, with NaN marking the
-    rows without a target, and the base estimators "kernel" (Gaussian kernel regression, bandwidth
-    by 5-fold cross-validation; "auto"), "ridge" and "nearest".
+    Parameters
+    ----------
+    base_estimator : {"auto", "kernel", "ridge", "nearest"} or estimator
+        Regressor trained in each part; "auto" is "kernel", Gaussian kernel regression with a
+        bandwidth chosen by 5-fold cross-validation. A model with an estimator of your own cannot
+        be stored.
+    mode : {"ssl", "global", "clairvoyant"}
+        Find the partition; or one learner for all rows; or one per true set, given to `fit` as
+        ``groups``.
+    variant : {"default", "published"}
+        "published" is the paper's algorithm (see Notes for what it leaves open): one cover, plain
+        neighborhoods and k-means, the rule for the number of parts, Euclidean decision sets.
+        "default" is fewfold's.
+    n_parts : int, "auto", "rule" or "labels"
+        Decision sets. "rule" is the paper's ``ceil(0.5 log n)`` for n labeled points; "labels"
+        takes another number from 1 to 6 where labels left out are predicted clearly better by
+        the nearest label of their part; "auto" is "labels", with ``variant="published"`` "rule".
+    min_labeled, min_unlabeled : int or "auto"
+        Least number of labeled and of kept unlabeled points in a part; "auto" is 1.25 times
+        their number over ``log(n)**2``, lowered where that cannot be met.
+    n_neighbors, degree : int or "auto"
+        Sizes of the covariance neighborhoods (``floor(3 log M)``) and of the graph
+        neighborhoods (``floor(1.5 log(m + n))``).
+    sigma : float or "auto"
+        Bandwidth of the weights ``exp(-H**2 / (2 sigma**2))``; "auto" is 0.2 and, in up to 4
+        dimensions where the covers disagree, 0.15 if they agree better then.
+    ridge : float or "auto"
+        Share of the mean variance added to covariances: 0.01 up to 4 dimensions, 0.3 above.
+    cell_ridge : float or "auto"
+        The same for the Gaussians of the decision sets: 1e-6 up to 4 dimensions, ``ridge`` above.
+    n_components : int, "auto" or None
+        Principal components in which the geometry is read; "auto" is 15 for data with more
+        features, None all features.
+    n_refits : int, optional
+        Times each neighborhood is turned along its own covariance: 15, or 0 (the paper's ball).
+    n_covers : int, optional
+        Covers from different starts, of which the most agreed partition is kept: 3, or 1 as
+        published.
+    n_restarts : int
+        Starts of the size-constrained k-means.
+    restart_choice : {"ratio_cut", "objective"}, optional
+        Criterion of the start that is kept: the ratio cut, or as published the objective.
+    cells : {"gaussian", "euclidean"}, optional
+        Decision sets: where a part is densest, or as published around its kept points.
+    unit_weights : bool
+        Give all edges weight 1, to see what the Hellinger distances contribute.
+    data_graph : dict, GraphSettings, NeighborGraph or sparse matrix, optional
+        A neighbor graph of the rows (or its settings) that says which kept points may be
+        joined, where `fit` is given none; without any they are searched by Mahalanobis distance
+        among all.
+    random_state : int, RandomState or None
+        Seed of the covers, of k-means and of the folds.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Values of the training rows, given or predicted.
+    partition_ : Partition or None
+        Kept rows, graph, parts, bounds and the seconds of each step; None without mode "ssl".
+    n_parts_ : int
+    part_reports_ : list of dict
+        For each part: points, labels, and whether its learner was "fitted", "constant" (one
+        value) or "borrowed" (no value).
+    learners_ : list
 
     Examples
     --------
@@ -356,7 +418,8 @@ class MultiManifoldRegressor(_MultiManifold, SemiSupervisedRegressor):
         X : array or sparse array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
             Targets; NaN, None or pandas.NA marks unlabeled rows.
-        graph, manifold, groups : see `MultiManifoldClassifier.fit`
+        graph, manifold, groups
+            As in `MultiManifoldClassifier.fit`.
 
         Returns
         -------

@@ -259,6 +259,6 @@ def restore_learners(kinds: list, task: str, values: dict, n_classes: int) -> li
         if task == "classification" and not (
             len(named) and 0 <= min(named) <= max(named) < n_classes
         ):
-            raise InputError(f"The learner of part {p} names classes that the model has not got.")
+            raise InputError(f"The learner of part {p} names classes that the model does not have.")
         found.append(learner)
     return found

@@ -95,6 +95,10 @@ class PartitionSettings:
     def resolved(self) -> PartitionSettings:
         """Return the settings with the variant's values for those left open.
 
+        Returns
+        -------
+        PartitionSettings
+
         Raises
         ------
         InputError

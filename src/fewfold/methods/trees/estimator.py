@@ -92,7 +92,7 @@ class _Ensemble:
     def _grow(self, X, y, task):
         if self.ensemble not in ENSEMBLES:
             allowed = ", ".join(ENSEMBLES)
-            raise InputError(f"ensemble={self.ensemble!r}: allowed are {allowed}.")
+            raise InputError(f"ensemble={self.ensemble!r}; allowed: {allowed}.")
         self.ensemble_ = self.ensemble
         if self.ensemble == "boosting":
             model = fit_boosting(X, y, task, self.random_state)

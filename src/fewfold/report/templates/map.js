@@ -21,7 +21,10 @@
   }
 
   const short = (value) => String(Number(value.toPrecision(4)));
-  const cell = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : short(value));
+  const cell = (value) => {
+    if (Number.isNaN(value)) return "empty";
+    return Math.abs(value) >= 1000 ? value.toFixed(0) : short(value);
+  };
 
   class Map2D {
     constructor(box, data) {
