@@ -14,7 +14,6 @@ from fewfold.pipeline.result_tables import read_rows
 from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 from fewfold.pipeline.stages import read_costs
 from fewfold.report.content import (
-    COLUMNS,
     DatasetView,
     ExtraFigure,
     PredictionView,
@@ -32,6 +31,8 @@ _PACKAGES = (
     "ortools",
     "h5py",
 )
+
+_STAGE = ("rule", "target", "seconds", "max_rss_mb", "cpu_percent")
 
 
 def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> ReportContent:
@@ -90,7 +91,7 @@ def stage_costs(logs) -> list[dict]:
         target = "/".join(filter(None, (cost["dataset"], cost["target"]))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
         values = cost["rule"], target, cost["s"], cost["max_rss_mb"], min(percent, 6400)
-        rows.append(dict(zip(COLUMNS["stages"], values)))
+        rows.append(dict(zip(_STAGE, values)))
     return rows
 
 
