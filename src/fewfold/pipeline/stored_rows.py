@@ -36,7 +36,7 @@ class StoredRows:
 
 
 class ChosenRows:
-    """Some rows of a matrix, numbered anew; slicing reads no more than the stretch they lie in.
+    """Some rows of a matrix, numbered from 0; slicing reads no more than the stretch they lie in.
 
     Parameters
     ----------
