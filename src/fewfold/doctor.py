@@ -96,7 +96,9 @@ def check_workflow() -> Finding:
 
 def check_cores() -> Finding:
     """Count the cores this process may use."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    from fewfold.system.memory import allowed_cores
+
+    allowed = allowed_cores()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     found = f"{allowed} ({load:.1f} busy now)"
     if load > 2 * allowed:
@@ -120,9 +122,9 @@ def check_memory() -> Finding:
 
 def check_disk(folder: Path) -> Finding:
     """Check whether results can be written, and how much disk is free."""
-    place = Path(folder).resolve()
-    while not place.exists():
-        place = place.parent
+    from fewfold.system.outputs import nearest_folder
+
+    place = nearest_folder(folder)
     if not os.access(place, os.W_OK):
         advice = "Choose a folder you may write to (--out)."
         return Finding("error", "disk", f"{place} cannot be written to", advice)

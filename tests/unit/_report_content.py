@@ -5,8 +5,18 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from fewfold.report.content import COLUMNS, DatasetView, ExtraFigure, PredictionView, ReportContent
+from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
 
+COLUMNS = {
+    "metrics": (
+        "dataset method n_labeled trial seed protocol metric value fit_s predict_s status".split()
+    ),
+    "summary": "dataset method n_labeled protocol metric mean sd low high trials failed".split(),
+    "comparisons": (
+        "dataset n_labeled method_a method_b metric difference p_value p_adjusted".split()
+    ),
+    "stages": "rule target seconds max_rss_mb cpu_percent".split(),
+}
 HOSTILE = "<script>alert('x')</script>&\"</title>"
 
 

@@ -78,7 +78,11 @@ def check_eigenbasis_model(m):
     expected = V[:, :5] @ np.linalg.lstsq(V[:20, :5], targets, rcond=None)[0]
     assert_allclose(model.responses(), expected, atol=1e-8)
     weights = sparse.csr_array(g.random((4, 30)))
-    found = model.new_responses(weights, "random_walk", "nystrom")[0]
+    fitted = m.EigenbasisClassifier()
+    fitted.vectors_, fitted.eigenvalues_, fitted.degrees_ = V[:, :5], np.arange(5) / 8, np.ones(30)
+    fitted.coefficients_, fitted.laplacian_ = model.fitted.coefficients, "random_walk"
+    fitted.is_reached_ = np.ones(30, bool)
+    found = fitted._responses(None, weights)[0]
     mean = (weights @ V[:, :5]) / weights.sum(axis=1)[:, None] / (1 - np.arange(5) / 8)
     coefficients = np.linalg.lstsq(V[:20, :5], targets, rcond=None)[0]
     assert_allclose(found, mean @ coefficients, atol=1e-8)
@@ -140,7 +144,7 @@ MUTATIONS = [
     (EIGEN + "estimator", '"laplacian": "unnormalized"', '"laplacian": "symmetric"'),
     (EIGEN + "estimator", '"min_vectors": 1', '"min_vectors": 2'),
     (EIGEN + "estimator", "coefficients = self.unit * self.fitted", "coefficients = self.fitted"),
-    (EIGEN + "estimator", "return self.unit * (E @", "return (E @"),
+    (EIGEN + "estimator", "return scale * (E @", "return (E @"),
     ("fewfold.linalg.laplacian", "sparse.diags_array(d) - W", "sparse.diags_array(d) + W"),
     ("fewfold.linalg.laplacian", 'np.sqrt(d) if kind == "symmetric"', 'd if kind == "symmetric"'),
     ("fewfold.linalg.laplacian", "data *= inverse[W.indices]", "data *= 1"),

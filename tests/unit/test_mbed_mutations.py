@@ -33,7 +33,7 @@ TARGETS[3] = TARGETS[3][[2, 0, 1]]  # a wrong label: sides and labels differ
 def algorithm_1(n_total, n_steps=20, n_first=10, distance=2.0):
     """The paper's lines, with the library's line search and class terms (checked apart)."""
     rng = np.random.default_rng(3)
-    cost = {"noise": 2e-8 * 18, "precondition": None, "estimated": False}
+    cost = {"noise": 2e-8 * 18, "estimated": False}
     first = conjugate_gradients(
         lambda Y: sne_term(Y, P), rng.normal(0, 0.1**0.5, (18, K)), n_first, **cost
     )

@@ -12,7 +12,6 @@ from fewfold.exceptions import InputError
 from fewfold.pipeline.provenance import templates_digest
 from fewfold.pipeline.result_tables import read_rows, write_table
 from fewfold.report.content import (
-    COLUMNS,
     DatasetView,
     ExtraFigure,
     PredictionView,
@@ -170,15 +169,6 @@ def test_one_failed_trial_is_counted_and_named():
     given.metrics[0] |= {"status": "not converged", "value": np.nan}
     page = render(given)
     assert "1 of which did not end well" in page and "1 trial: not converged (1)" in page
-
-
-@pytest.mark.parametrize("table", list(COLUMNS))
-def test_missing_column_is_named(table):
-    given = content()
-    last = COLUMNS[table][-1]
-    with pytest.raises(InputError, match=f"'{table}' lacks '{last}'"):
-        rows = [{k: v for k, v in row.items() if k != last} for row in getattr(given, table)]
-        render(replace(given, **{table: rows}))
 
 
 @pytest.mark.parametrize(

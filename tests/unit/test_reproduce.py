@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 import pytest
+from _published_tables import check_claims, check_published, check_roles
 from reproduction import load, write_page
 from reproduction_figures import series, sheet
 from reproduction_tables import cell, paper_table
@@ -44,10 +45,7 @@ from fewfold.reproduce.published import (
     check_key,
     data_folder,
     find_reason,
-    read_claims,
-    read_published,
     read_reasons,
-    read_roles,
     role_of,
 )
 from fewfold.system.location import project_root
@@ -199,7 +197,7 @@ def test_a_description_may_be_off_to_either_side():
 
 
 def test_committed_roles_name_every_papers_own_method():
-    roles = read_roles(data_folder("published") / "roles.csv")
+    roles = check_roles(data_folder("published") / "roles.csv")
     assert role_of(roles, "atlas", "published_rbf_mnist") == "published"
     assert role_of(roles, "atlas", "atlas_rbf") == "ours"
     assert role_of(roles, "atlas", "svm_rbf") == "rival"
@@ -209,7 +207,7 @@ def test_committed_roles_name_every_papers_own_method():
 def test_a_bad_role_is_named(tmp_path):
     (tmp_path / "roles.csv").write_text("paper,our_method,role\nmbed,m,best\n")
     with pytest.raises(InputError, match="line 2: paper 'mbed', role 'best'; roles are published"):
-        read_roles(tmp_path / "roles.csv")
+        check_roles(tmp_path / "roles.csv")
 
 
 def write_cost(path, seconds, cpu):
@@ -389,29 +387,29 @@ def test_trials_also_where_datasets_have_their_own():
 def test_bad_published_rows_are_named(tmp_path, changes, words):
     published(row(), row(dataset="b", **changes)).to_csv(tmp_path / "p.csv", index=False)
     with pytest.raises(InputError, match=rf"p.csv, line 3: .*{words}"):
-        read_published(tmp_path / "p.csv")
+        check_published(tmp_path / "p.csv")
 
 
 def test_a_cell_given_twice_is_refused(tmp_path):
     published(row(), row(value="6")).to_csv(tmp_path / "p.csv", index=False)
     with pytest.raises(InputError, match="line 3: this cell stands there twice"):
-        read_published(tmp_path / "p.csv")
+        check_published(tmp_path / "p.csv")
 
 
 def test_bad_claims_are_named(tmp_path):
     claim(relation="about").to_csv(tmp_path / "c.csv", index=False)
     with pytest.raises(InputError, match="line 2: relation 'about'"):
-        read_claims(tmp_path / "c.csv")
+        check_claims(tmp_path / "c.csv")
 
 
 def test_committed_files_are_valid_and_fit_the_configs():
     import yaml
 
     folder = data_folder("published")
-    claims = read_claims(folder / "claims.csv")
+    claims = check_claims(folder / "claims.csv")
     reasons = read_reasons(folder / "reasons.csv")
     for key in KEYS:
-        table = read_published(folder / f"{key}.csv")
+        table = check_published(folder / f"{key}.csv")
         assert set(table["paper"]) == {key}
         config = project_root() / f"config/reproduce/{key}.yaml"
         if config.exists():

@@ -8,6 +8,7 @@ from fewfold.graph import candidates, rerank
 from fewfold.graph.build import GraphSettings, build_graph, extend_graph, find_neighbors
 from fewfold.graph.candidates import principal_components
 from fewfold.graph.neighbors import nearest_neighbors
+from fewfold.linalg import preparation
 from fewfold.transforms import images as im
 from fewfold.transforms.canonical import canonicalize
 from fewfold.transforms.deformation import DeformationMetric
@@ -210,12 +211,18 @@ def test_few_rows_are_prepared_at_a_time_and_the_result_is_the_same(digits, monk
     assert 1 < max(prepared) <= 60
 
 
+def in_fifties(X):
+    return (X[start : start + 50] for start in range(0, X.shape[0], 50))
+
+
 def test_principal_axes_of_blocks_are_those_of_all_rows(digits, monkeypatch):
     def form(X):
         return canonicalize(X, (8, 8), ["deskew"])
 
     points, new = principal_components(digits, 20, query=digits[:7], form=form)
     monkeypatch.setattr(candidates, "_BLOCK_BYTES", 4 * 64 * 50)
+    for module in (candidates, preparation):
+        monkeypatch.setattr(module, "row_blocks", in_fifties)
     sizes = []
 
     def counted(X):

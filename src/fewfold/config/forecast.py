@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -12,6 +11,8 @@ from fewfold.config.estimate import Estimate, estimate
 from fewfold.config.paths import resolve_paths
 from fewfold.config.plan import Plan
 from fewfold.config.reading import read_config
+from fewfold.system.memory import allowed_cores
+from fewfold.system.outputs import nearest_folder
 
 # CPU seconds of `exercise` on the machine on which the cost models were measured.
 REFERENCE_S = 0.0046
@@ -87,10 +88,7 @@ def show_plan(configfiles, folder: Path, echo=print) -> Estimate:
     plan = plan_of(configfiles)
     found = estimate(plan)
     speed = exercise() / REFERENCE_S
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    place = Path(folder).resolve()
-    while not place.exists():
-        place = place.parent
+    cores, place = allowed_cores(), nearest_folder(folder)
     free, memory = shutil.disk_usage(place).free, psutil.virtual_memory().available
     echo(f"jobs     {found.jobs}")
     echo(f"CPU      {duration(speed * found.cpu_s)} in all jobs")

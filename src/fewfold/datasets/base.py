@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,20 +119,10 @@ class Dataset:
         if splits is not None:
             splits = new[splits]
             splits = None if (splits < 0).any() else splits
-        return Dataset(
-            name=self.name,
-            X=self.X[rows],
-            y=self.y[rows],
-            task=self.task,
-            classes=self.classes,
-            test_mask=None if self.test_mask is None else self.test_mask[rows],
-            label_splits=splits,
-            image_shape=self.image_shape,
-            feature_names=self.feature_names,
-            ids=None if self.ids is None else [self.ids[i] for i in rows],
-            groups=None if self.groups is None else self.groups[rows],
-            notes=self.notes,
-        )
+        parts = {name: getattr(self, name) for name in ("X", "y", "test_mask", "groups")}
+        parts = {name: None if part is None else part[rows] for name, part in parts.items()}
+        ids = None if self.ids is None else [self.ids[i] for i in rows]
+        return replace(self, **parts, ids=ids, label_splits=splits)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ most frequent words kept, counts divided by their sum, and empty posts dropped.
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from fewfold.datasets.base import Dataset
 from fewfold.datasets.registry import Entry
 from fewfold.exceptions import DownloadError, InputError
 
-_WORD = re.compile(r"[a-z]+")
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
 STOP_LISTS = ("smart", "frequent", "none")
 WEIGHTS = ("shares", "counts")
@@ -55,28 +53,20 @@ def count_words(texts: Iterable[str]):
     -------
     counts : csr_array of int32, shape (n_texts, n_words)
     words : list of str
-        In order of first appearance.
+        In alphabetical order.
 
     Examples
     --------
     >>> counts, words = count_words(["b a b", "c"])
     >>> words, counts.toarray().tolist()
-    (['b', 'a', 'c'], [[2, 1, 0], [0, 0, 1]])
+    (['a', 'b', 'c'], [[1, 2, 0], [0, 0, 1]])
     """
     from scipy import sparse
+    from sklearn.feature_extraction.text import CountVectorizer
 
-    index: dict[str, int] = {}
-    columns, ends = array("i"), array("q", [0])
-    for text in texts:
-        columns.extend([index.setdefault(w, len(index)) for w in _WORD.findall(text.lower())])
-        ends.append(len(columns))
-    columns = np.frombuffer(columns, dtype=np.int32) if columns else np.empty(0, np.int32)
-    counts = sparse.csr_array(
-        (np.ones(len(columns), np.int32), columns, np.frombuffer(ends, dtype=np.int64)),
-        shape=(len(ends) - 1, len(index)),
-    )
-    counts.sum_duplicates()
-    return counts, list(index)
+    found = CountVectorizer(token_pattern="[a-z]+", dtype=np.int32)
+    counts = sparse.csr_array(found.fit_transform(texts))
+    return counts, found.get_feature_names_out().tolist()
 
 
 def keep_words(counts, words: list[str], n_words: int, stop_words: str, n_stop: int) -> np.ndarray:

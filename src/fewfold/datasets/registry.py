@@ -92,21 +92,13 @@ def parse_registry(text: str) -> dict[str, Entry]:
     entries = {}
     for name, raw in yaml.load(text, Loader=loader).items():
         shape = raw.get("image_shape")
-        entries[name] = Entry(
-            name=name,
-            title=raw["title"],
-            reader=raw["reader"],
-            n_features=raw["n_features"],
-            classes=tuple(raw["classes"]),
-            counts={part: tuple(rows) for part, rows in raw["counts"].items()},
-            license=raw["license"],
-            citation=raw["citation"],
-            homepage=raw["homepage"],
-            files=tuple(_data_file(f) for f in raw["files"]),
-            image_shape=None if shape is None else tuple(shape),
-            sparse=raw.get("sparse", False),
-            n_splits=raw.get("n_splits", 0),
-        )
+        read = {
+            "classes": tuple(raw["classes"]),
+            "counts": {part: tuple(rows) for part, rows in raw["counts"].items()},
+            "files": tuple(_data_file(f) for f in raw["files"]),
+            "image_shape": None if shape is None else tuple(shape),
+        }
+        entries[name] = Entry(name=name, **raw | read)
     return entries
 
 

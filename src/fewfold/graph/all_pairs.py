@@ -21,6 +21,7 @@ _TILE = 512
 _SPARE = 2
 # Rows in doubt that are compared again together, and candidates of each that pay off.
 _DOUBTFUL, _CANDIDATES = 1024, 1000
+_COMPARED = 4096  # rows that queries are multiplied with at once
 
 
 def closest_first(found, distances, k: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -105,16 +106,16 @@ def search_all_pairs(
         for start in range(0, len(doubtful), _DOUBTFUL):
             here = doubtful[start : start + _DOUBTFUL]
             radii = squared[here, -1] + slack[here]
-            found[here], squared[here] = _compared_again(base, Z, norms, first + here, radii, k)
+            found[here], squared[here] = _compared_again(base, first + here, radii, k)
     return found, squared
 
 
-def _compared_again(base, Z, norms, rows, radii, k):
+def _compared_again(base, rows, radii, k):
     """Return the nearest others of some rows, of all rows whose product is within a radius."""
     from fewfold.graph._closest import squared_gaps
 
-    query, near = _rows_within(Z, norms, rows, radii)
-    if query is None:  # rows without end at one distance: all are compared
+    within = rows_within(base, base[rows], radii)
+    if within is None:  # rows without end at one distance: all are compared
         step = max(1, 2**22 // len(base))
         parts = []
         for start in range(0, len(rows), step):
@@ -126,6 +127,7 @@ def _compared_again(base, Z, norms, rows, radii, k):
             order = np.argsort(gaps, axis=1, kind="stable")[:, :k]
             parts.append((order, np.take_along_axis(gaps, order, 1)))
         return tuple(np.concatenate(values) for values in zip(*parts))
+    query, near, _ = within
     other = near != rows[query]
     query, near = query[other], near[other]
     gaps = np.empty((len(query), 1), np.float32)
@@ -135,19 +137,26 @@ def _compared_again(base, Z, norms, rows, radii, k):
     return near[order][places], gaps[order, 0][places]
 
 
-def _rows_within(Z, norms, rows, radii, step=4096):
-    """Return (query, row) of the rows whose product is within each query's squared radius.
+def rows_within(base, query, radii):
+    """Return (query, row, squared distance) of all rows within each query's squared radius.
 
-    None for both if they are too many: more than 1000 to a query on average.
+    None if there are more than ``most`` to a query on average. Selecting by a known radius is
+    several times quicker than a search.
     """
+    middle = base.mean(axis=0, dtype=np.float64).astype(np.float32)
+    query = query - middle
+    lengths = np.einsum("ij,ij->i", query, query)
     parts, count = [], 0
-    bounds = (radii - norms[rows])[:, None]
-    for start in range(0, len(Z), step):
-        d2 = Z[rows] @ (-2 * Z[start : start + step].T)
-        d2 += norms[start : start + step]
-        query, near = np.nonzero(d2 <= bounds)
-        parts.append((query, near + start))
-        count += len(query)
-        if count > _CANDIDATES * len(rows):
-            return None, None
+    for start in range(0, len(base), _COMPARED):
+        rows = base[start : start + _COMPARED] - middle
+        norms = np.einsum("ij,ij->i", rows, rows)
+        d2 = query @ (-2 * rows.T)
+        d2 += norms
+        # As much more as rounding may have added.
+        slack = 1e-5 * (lengths + norms.max(initial=0))
+        near = np.nonzero(d2 <= (radii - lengths + slack)[:, None])
+        parts.append((near[0], near[1] + start, d2[near] + lengths[near[0]]))
+        count += len(near[0])
+        if count > _CANDIDATES * len(query):
+            return None
     return tuple(np.concatenate(column) for column in zip(*parts))

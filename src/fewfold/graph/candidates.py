@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from fewfold.graph.neighbors import KeptIndex, nearest_neighbors
 from fewfold.graph.settings import GraphSettings, is_approximate
 from fewfold.graph.tiles import build_search_index, search_tile
+from fewfold.linalg.preparation import principal_axes, row_blocks
 
 MIN_ROWS_TO_INDEX = 20_000
 # Queries whose candidates are in memory together, of many.
 TILE_QUERIES = 65_536
 # Bytes of float32 rows in memory together, while principal axes are found: 85 598 rows of 784.
 _BLOCK_BYTES = 2**28
-# A principal axis from more features than this comes from a sketch instead of the covariance.
-_MAX_EXACT_FEATURES = 4096
 
 
-def principal_components(X, n_components: int, *, query=None, form=None, random_state: int = 0):
+@dataclass(frozen=True)
+class _InForm:
+    """Rows that take their form in float32 when they are read."""
+
+    rows: np.ndarray
+    form: Callable | None
+
+    @property
+    def shape(self):
+        return self.rows.shape
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        rows = self.rows[part]
+        return np.ascontiguousarray(rows if self.form is None else self.form(rows), np.float32)
+
+
+def principal_components(X, n_components: int, *, query=None, form=None):
     """Project rows (and query rows) on the leading principal axes of ``X``.
 
     Parameters
@@ -34,54 +52,20 @@ def principal_components(X, n_components: int, *, query=None, form=None, random_
     -------
     projected, projected_query : float32 arrays (None without ``query``)
     """
+    X, query = _InForm(X, form), None if query is None else _InForm(query, form)
     n, d = X.shape
     if not 0 < n_components < min(n, d):
-        return _formed(X, form), None if query is None else _formed(query, form)
-    if d > _MAX_EXACT_FEATURES:
-        from sklearn.utils.extmath import randomized_svd
+        return X[:], None if query is None else query[:]
+    if 4 * n * d <= _BLOCK_BYTES:
+        X = _InForm(X[:], None)
+    mean, axes, _ = principal_axes(X, n_components)
+    mean, axes = mean.astype(np.float32), np.ascontiguousarray(axes, np.float32)
 
-        X = _formed(X, form)
-        mean = X.mean(axis=0, dtype=np.float64).astype(np.float32)
-        axes = randomized_svd(X - mean, n_components, random_state=random_state)[2].T
-        form_of_rows = None
-    else:
-        X, form_of_rows, mean, axes = _axes(X, n_components, form)
-    axes = np.ascontiguousarray(axes, dtype=np.float32)
+    def project(rows):
+        none = np.empty((0, n_components), np.float32)
+        return np.concatenate([none, *((block - mean) @ axes for block in row_blocks(rows))])
 
-    def project(rows, form):
-        parts = [(block - mean) @ axes for block in _blocks(rows, form)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    return project(X, form_of_rows), None if query is None else project(query, form)
-
-
-def _axes(X, n_components, form):
-    """Return the mean and the axes; and the rows in their form, if they are a single block."""
-    n, d = X.shape
-    if n <= _block_rows(d):
-        X, form = _formed(X, form), None
-    total, second = np.zeros(d), np.zeros((d, d))
-    for block in _blocks(X, form):
-        total += block.sum(axis=0, dtype=np.float64)
-        second += block.T @ block
-    mean = (total / n).astype(np.float32)
-    covariance = second.astype(np.float32) / n - np.outer(mean, mean)
-    axes = np.linalg.eigh(covariance.astype(np.float64))[1][:, ::-1][:, :n_components]
-    return X, form, mean, axes
-
-
-def _block_rows(d):
-    return max(1, _BLOCK_BYTES // (4 * d))
-
-
-def _blocks(X, form):
-    step = _block_rows(X.shape[1])
-    for start in range(0, max(1, len(X)), step):
-        yield _formed(X[start : start + step], form)
-
-
-def _formed(X, form):
-    return np.ascontiguousarray(X if form is None else form(X), dtype=np.float32)
+    return project(X), None if query is None else project(query)
 
 
 def candidate_tiles(X, settings, metric, form, *, query=None, rows=None):

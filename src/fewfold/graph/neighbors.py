@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
-from fewfold.graph.all_pairs import closest_first
+from fewfold.graph.all_pairs import closest_first, rows_within
 from fewfold.graph.settings import is_approximate
 
 METRICS = ("euclidean", "cosine", "precomputed")
@@ -311,7 +311,7 @@ def _measure_recall(base, wanted, own, found, squared):
     will do.
     """
     m, k = found.shape
-    near = _rows_within(base, wanted, squared[:, -1])
+    near = rows_within(base, wanted, squared[:, -1])
     if near is None:  # duplicates without end
         last = _search(_flat_index(base), wanted, k, own, None)[0][:, -1]
     else:
@@ -325,31 +325,6 @@ def _measure_recall(base, wanted, own, found, squared):
     radius = np.einsum("ij,ij->i", gap, gap)
     # Sums in another order differ by some rounding.
     return float(np.mean(squared <= radius[:, None] * (1 + 1e-5)))
-
-
-def _rows_within(base, query, radii, most=1000):
-    """Return (query, row, squared distance) of all rows within each query's squared radius.
-
-    None if there are more than ``most`` to a query on average. Selecting by a known radius is
-    several times quicker than a search.
-    """
-    middle = base.mean(axis=0, dtype=np.float64).astype(np.float32)
-    query = query - middle
-    lengths = np.einsum("ij,ij->i", query, query)
-    parts, count = [], 0
-    for start in range(0, len(base), _BLOCK_ROWS):
-        rows = base[start : start + _BLOCK_ROWS] - middle
-        norms = np.einsum("ij,ij->i", rows, rows)
-        d2 = query @ (-2 * rows.T)
-        d2 += norms
-        # As much more as rounding may have added.
-        slack = 1e-5 * (lengths + norms.max(initial=0))
-        near = np.nonzero(d2 <= (radii - lengths + slack)[:, None])
-        parts.append((near[0], near[1] + start, d2[near] + lengths[near[0]]))
-        count += len(near[0])
-        if count > most * len(query):
-            return None
-    return tuple(np.concatenate(column) for column in zip(*parts))
 
 
 def _from_distances(D, k, query, rows):

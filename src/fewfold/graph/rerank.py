@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.graph.all_pairs import closest_first
 from fewfold.graph.candidates import candidate_tiles
-from fewfold.graph.neighbors import Neighbors, nearest_neighbors
+from fewfold.graph.neighbors import Neighbors, check_count, nearest_neighbors
 
 # Queries whose neighbors are also searched among all rows, to measure the candidates' recall.
 RECALL_SAMPLE = 20
@@ -70,12 +71,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
         )  # fmt: skip
     metric, fine, n_fine, sample = _metrics_of(settings)
     n, k = len(X), settings.n_neighbors
-    available = n - 1 if query is None else n
-    if not 1 <= k <= available:
-        raise InputError(
-            f"n_neighbors={k} with {n} samples; allowed: 1 to {available}. "
-            "Lower n_neighbors or give more samples."
-        )
+    check_count(k, n, n - 1 if query is None else n)
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
     asking = _Asking(X, form, own, query)
     indices = np.empty((asking.n_queries, k), np.int64)
@@ -142,7 +138,7 @@ class _Asking:
             wanted = metric.prepare(self.form(self.query[some]))
         else:
             wanted = metric.take(base, place[self.own[some]])
-        return _closest(found, metric.distances(wanted, base, place[found], progress), n_kept)
+        return closest_first(found, metric.distances(wanted, base, place[found], progress), n_kept)
 
     def recall(self, metric, picked, indices):
         """Return the share of some queries' neighbors that were found; all rows are compared."""
@@ -160,7 +156,7 @@ class _Asking:
             distances = metric.distances(wanted, base, everyone - start)
             if self.own is not None:
                 distances[everyone == self.own[picked][:, None]] = np.inf
-            true, nearest = _closest(
+            true, nearest = closest_first(
                 np.hstack([true, everyone]), np.hstack([nearest, distances]), k
             )
         return sum(len(np.intersect1d(a, b)) for a, b in zip(true, indices)) / true.size
@@ -197,12 +193,6 @@ def _metrics_of(settings):
     if finer:
         fine = get_metric(settings.metric, settings.image_shape, {**options, **finer})
     return metric, fine, n_fine, sample
-
-
-def _closest(found, distances, k):
-    # Equal distances are ordered by row number, so that the result does not depend on threads.
-    order = np.lexsort((found, distances), axis=1)[:, :k]
-    return np.take_along_axis(found, order, 1), np.take_along_axis(distances, order, 1)
 
 
 def _recall_queries(m, n, sample):

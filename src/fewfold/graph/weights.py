@@ -35,7 +35,6 @@ def directed_weights(
     *,
     bandwidth: float | None = None,
     scales: np.ndarray | None = None,
-    own_scales: np.ndarray | None = None,
 ) -> np.ndarray:
     """Weigh each neighbor of each row.
 
@@ -49,8 +48,6 @@ def directed_weights(
         Width of the heat kernel; by default `heat_bandwidth`.
     scales : ndarray of shape (n_samples,), optional
         Local scales of the rows of the graph, for "self_tuning" and new query rows.
-    own_scales : ndarray of shape (n_queries,), optional
-        Local scales of the query rows; by default their distance to the last neighbor.
 
     Returns
     -------
@@ -64,7 +61,7 @@ def directed_weights(
     if weights == "heat":
         width = heat_bandwidth(neighbors) if bandwidth is None else bandwidth
         return np.exp(-(d**2) / (2 * width**2))
-    own = local_scales(neighbors) if own_scales is None else own_scales
+    own = local_scales(neighbors)
     if weights == "relative":
         return np.exp(-4 * d / own[:, None])
     other = own if scales is None else scales

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
+from fewfold.system.memory import allowed_cores
+
 # Random probes of the spectrum estimate: the count below a cut has a relative
 # error near sqrt(2 / (8 count)), which the later convergence checks forgive.
 _PROBES = 8
@@ -23,9 +25,8 @@ def thread_count(n_jobs: int | None = None) -> int:
     """
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(allowed or 1, int(limit) if limit.isdigit() else allowed or 1))
+    return max(1, min(allowed_cores(), int(limit) if limit.isdigit() else allowed_cores()))
 
 
 def bandwidth_order(A: sparse.csr_array, block_width: int) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
+
 from fewfold.exceptions import InputError
 from fewfold.methods.state import Field
 from fewfold.svm.kernel_svm import KernelSVM
@@ -40,12 +42,25 @@ def take_svm(owner: str, n_classes: int, values: dict) -> KernelSVM:
     return KernelSVM.restore(n_classes, *parts)
 
 
+def slices_of(n: int, step: int = 4096) -> list[slice]:
+    """Cut n rows into slices."""
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
 class HoldsSVM:
     """Gives an estimator with an SVM ``svm_`` and ``classes_`` the fields of `SVM_STATE`."""
 
     coefficients_ = property(lambda self: self.svm_.coefficients)
     intercepts_ = property(lambda self: self.svm_.intercepts)
     pairs_ = property(lambda self: self.svm_.pairs)
+
+    def _proba_by_blocks(self, slices, kernel, *how) -> np.ndarray:
+        """Return the probabilities of rows, a slice of them at a time.
+
+        ``kernel(slice)`` gives their kernel with the support rows; see `KernelSVM.proba`.
+        """
+        none = np.empty((0, len(self.classes_)))
+        return np.concatenate([none, *(self.svm_.proba(kernel(part), *how) for part in slices)])
 
     def _unpack(self, values: dict) -> None:
         self.svm_ = take_svm(type(self).__name__, len(values["classes_"]), values)

@@ -8,6 +8,7 @@ renamed, so a reader finds a whole file or none. Nothing is ever unpickled.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -99,11 +100,8 @@ def content_digest(path) -> str:
                 return attrs["content"]
     except _DAMAGE:
         pass
-    hasher = xxhash.xxh3_64()
     with open(path, "rb") as raw:
-        while chunk := raw.read(1 << 22):
-            hasher.update(chunk)
-    return hasher.hexdigest()
+        return hashlib.file_digest(raw, xxhash.xxh3_64).hexdigest()
 
 
 def maker(stage: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -68,11 +69,8 @@ def file_digest(path, memory=MEMORY) -> str:
 
 
 def _read(path):
-    hasher = xxhash.xxh3_128()
     with open(path, "rb") as raw:
-        while chunk := raw.read(1 << 22):
-            hasher.update(chunk)
-    return hasher.hexdigest()
+        return hashlib.file_digest(raw, xxhash.xxh3_128).hexdigest()
 
 
 def _remembered(memory):

@@ -9,8 +9,9 @@ from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.pipeline import artifacts, layout
-from fewfold.svm.kernels import blocks_of
+from fewfold.svm import kernels
 
+_PARTS = 32  # in which a computed block is stored
 # What the tiles of a kernel have in common.
 _SAME = ("kind", "type", "n", "n_new", "sparse", "levels")
 
@@ -27,7 +28,9 @@ def write_tile(path, source, rows, **provenance) -> None:
     **provenance
         Passed to `artifacts.writing`.
     """
-    slices = blocks_of(0, len(rows), source.n_columns)
+    # Computed in large blocks, read in small ones: a draw asks for few of the rows.
+    few = max(1, kernels.BLOCK_BYTES // (4 * _PARTS * max(1, source.n_columns)))
+    slices = kernels.blocks_of(0, len(rows), source.n_columns, few)
     with artifacts.writing(path, "compute_kernel_tile", **provenance) as out:
         out.add("rows", rows)
         for key in ("kind", "n", "n_new", "gamma"):
@@ -44,7 +47,8 @@ def write_tile(path, source, rows, **provenance) -> None:
             )
             out.add("K", K.astype(np.float32))
         else:
-            blocks = (source.rows(rows[s]) for s in slices)
+            whole = (source.rows(rows[s]) for s in slices)
+            blocks = (K[i : i + few] for K in whole for i in range(0, len(K), few))
             out.add_blocks("K", (len(rows), source.n_columns), np.float32, blocks)
 
 

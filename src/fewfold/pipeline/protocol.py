@@ -212,13 +212,6 @@ def pair_error(truth, clusters) -> float:
     >>> pair_error([0, 0, 1, 1], [1, 1, 0, 0])
     0.0
     """
-    truth, clusters = np.unique(truth, return_inverse=True)[1], np.unique(
-        clusters, return_inverse=True
-    )[1]  # fmt: skip
-    table = np.zeros((truth.max() + 1, clusters.max() + 1))
-    np.add.at(table, (truth, clusters), 1)
-    pairs = len(truth) * (len(truth) - 1) / 2
-    both = (table * (table - 1) / 2).sum()
-    in_truth = (table.sum(1) * (table.sum(1) - 1) / 2).sum()
-    in_clusters = (table.sum(0) * (table.sum(0) - 1) / 2).sum()
-    return float((in_truth + in_clusters - 2 * both) / pairs)
+    from sklearn.metrics import rand_score
+
+    return 1.0 - float(rand_score(truth, clusters))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # most of a short job's time
     import pandas as pd
 
 _TEXT, _COUNT, _NUMBER = "a text", "a whole number from 0", "a number"
-_DIGITS = re.compile(r"[-+]?\d{1,20}(\.\d{0,40})?(e[-+]?\d{1,3})?")
 _CELL = {"dataset": _TEXT, "method": _TEXT, "n_labeled": _COUNT}
 _WHAT = {"protocol": _TEXT, "metric": _TEXT}
 # Columns of each table in their order; numbers may be missing, texts and whole numbers may not.

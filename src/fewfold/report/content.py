@@ -16,16 +16,6 @@ from fewfold.exceptions import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLUMNS = {
-    "metrics": (
-        "dataset method n_labeled trial seed protocol metric value fit_s predict_s status".split()
-    ),
-    "summary": "dataset method n_labeled protocol metric mean sd low high trials failed".split(),
-    "comparisons": (
-        "dataset n_labeled method_a method_b metric difference p_value p_adjusted".split()
-    ),
-    "stages": "rule target seconds max_rss_mb cpu_percent".split(),
-}
 TASKS = ("classification", "regression", "clustering")
 
 
@@ -129,7 +119,8 @@ class ExtraFigure:
 
 @dataclass(frozen=True)
 class ReportContent:
-    """Everything a report shows. Tables are rows (mappings) with the keys of :data:`COLUMNS`.
+    """Everything a report shows. Tables are rows (mappings) with the columns of
+    `fewfold.pipeline.result_tables`.
 
     Parameters
     ----------
@@ -167,15 +158,7 @@ class ReportContent:
 
 
 def check(content: ReportContent) -> None:
-    """Raise InputError where a table lacks a column or an array does not fit its dataset."""
-    for name, columns in COLUMNS.items():
-        rows = getattr(content, name)
-        missing = [c for c in columns if any(c not in row for row in rows)]
-        if missing:
-            raise InputError(
-                f"The report's table {name!r} lacks {', '.join(map(repr, missing))}; "
-                f"it needs the columns {', '.join(columns)}."
-            )
+    """Raise InputError where an array does not fit its dataset."""
     for name, view in content.datasets.items():
         _check_view(name, view)
 

@@ -15,7 +15,6 @@ from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
 from fewfold.pipeline.stages import read_costs
 from fewfold.report import findings
 from fewfold.report.content import (
-    COLUMNS,
     DatasetView,
     ExtraFigure,
     PredictionView,
@@ -33,6 +32,8 @@ _PACKAGES = (
     "ortools",
     "h5py",
 )
+
+_STAGE = ("rule", "target", "seconds", "max_rss_mb", "cpu_percent")
 
 
 def gather(tables, datasets, config, *, skipped=(), edges=(), logs="logs") -> ReportContent:
@@ -91,7 +92,7 @@ def stage_costs(logs) -> list[dict]:
         target = "/".join(filter(None, (cost["dataset"], cost["target"]))) or "all"
         percent = 100 * cost["cpu_s"] / cost["s"] if cost["s"] else 0.0
         values = cost["rule"], target, cost["s"], cost["max_rss_mb"], min(percent, 6400)
-        rows.append(dict(zip(COLUMNS["stages"], values)))
+        rows.append(dict(zip(_STAGE, values)))
     return rows
 
 

@@ -24,8 +24,6 @@ REASON_COLUMNS = "paper where dataset method n_labels reason".split()
 ROLE_COLUMNS = "paper our_method role".split()
 # Of one of our methods: the paper's algorithm, fewfold's own defaults, or another method.
 ROLES = ("published", "ours", "rival")
-SOURCES = ("text", "eye", "recovered", "drawn")  # drawn: in a picture only, value not known
-RELATIONS = ("below", "at most")
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def check_key(key: str) -> str:
 
 
 def read_published(path) -> pd.DataFrame:
-    """Read and check the published values of one paper.
+    """Read the published values of one paper.
 
     Parameters
     ----------
@@ -81,16 +79,7 @@ def read_published(path) -> pd.DataFrame:
     DataFrame
         All columns text, as written: the number of decimals tells how values were rounded.
     """
-    table = _read_text(path, COLUMNS)
-    for line, row in enumerate(table.to_dict("records"), start=2):
-        problem = _problem(row)
-        if problem:
-            raise InputError(f"{path}, line {line}: {problem}")
-    named = [c for c in COLUMNS if c not in ("value", "spread", "note", "source")]
-    twice = table[table.duplicated(named)]
-    if len(twice):
-        raise InputError(f"{path}, line {twice.index[0] + 2}: this cell stands there twice.")
-    return table
+    return _read_text(path, COLUMNS)
 
 
 def _read_text(path, columns):
@@ -102,59 +91,13 @@ def _read_text(path, columns):
     return table
 
 
-def _problem(row):
-    """Say what is wrong with a row, or return None."""
-    if row["source"] not in SOURCES:
-        return f"source {row['source']!r}; allowed: {', '.join(SOURCES)}."
-    if row["tuned_on_test"] not in ("yes", "no", "unknown"):
-        return f"tuned_on_test {row['tuned_on_test']!r}; allowed: yes, no, unknown."
-    if (row["value"] == "") != (row["source"] == "drawn"):
-        return "a value is missing exactly where the source is 'drawn'."
-    for name in ("value", "spread"):
-        if row[name] and not _is_number(row[name]):
-            return f"{name} {row[name]!r} is not a number."
-    given = [bool(row[c]) for c in ("our_dataset", "our_method", "our_n_labels")]
-    if any(given) and not all(given):
-        return "our_dataset, our_method, our_n_labels: give all three, or none."
-    if all(given) and row["unit"] not in UNITS:
-        return f"unit {row['unit']!r} has no counterpart; known are {', '.join(UNITS)}."
-    if all(given) and not row["our_n_labels"].isdigit():
-        return f"our_n_labels {row['our_n_labels']!r} is not a whole number."
-    return None
-
-
-def _is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def read_claims(path) -> pd.DataFrame:
-    """Read and check the statements of the papers that compare two of our cells.
+    """Read the statements of the papers that compare two of our cells.
 
     A row says: left (below | at most) factor * right + plus, where right is another of our
     cells or a published value.
     """
-    table = _read_text(path, CLAIM_COLUMNS)
-    for line, row in enumerate(table.to_dict("records"), start=2):
-        cell, value = bool(row["right_method"]), bool(row["right_value"])
-        numbers = [row[c] for c in ("factor", "plus", "right_value") if row[c]]
-        if row["relation"] not in RELATIONS:
-            problem = f"relation {row['relation']!r}; allowed: {', '.join(RELATIONS)}."
-        elif row["unit"] not in UNITS:
-            problem = f"unit {row['unit']!r}; known are {', '.join(UNITS)}."
-        elif row["paper"] not in KEYS or row["sharpest"] not in ("yes", "no"):
-            problem = "paper must be a key, sharpest yes or no."
-        elif cell == value:
-            problem = "compare with a cell (right_dataset, ...) or with right_value, not both."
-        elif not all(map(_is_number, numbers)):
-            problem = "factor, plus and right_value are numbers."
-        else:
-            continue
-        raise InputError(f"{path}, line {line}: {problem}")
-    return table
+    return _read_text(path, CLAIM_COLUMNS)
 
 
 def read_reasons(path) -> pd.DataFrame:
@@ -184,14 +127,7 @@ def read_roles(path) -> pd.DataFrame:
 
     ``*`` stands for anything in a method's name; of several lines the first that fits counts.
     """
-    table = _read_text(path, ROLE_COLUMNS)
-    for line, row in enumerate(table.to_dict("records"), start=2):
-        if row["paper"] not in KEYS or row["role"] not in ROLES:
-            raise InputError(
-                f"{path}, line {line}: paper {row['paper']!r}, role {row['role']!r}; roles are "
-                f"{', '.join(ROLES)}."
-            )
-    return table
+    return _read_text(path, ROLE_COLUMNS)
 
 
 def role_of(roles: pd.DataFrame, paper: str, method: str) -> str:

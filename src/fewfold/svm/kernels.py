@@ -79,9 +79,12 @@ def tile_bounds(n_rows: int, n_tiles: int, tile: int) -> tuple[int, int]:
     return n_rows * tile // n_tiles, n_rows * (tile + 1) // n_tiles
 
 
-def blocks_of(start: int, stop: int, n_columns: int):
-    """Cut rows start..stop into slices of equal length that stay within `BLOCK_BYTES`."""
-    step = max(1, BLOCK_BYTES // (4 * max(1, n_columns)))
+def blocks_of(start: int, stop: int, n_columns: int, multiple: int = 1):
+    """Cut rows start..stop into slices of equal length that stay within `BLOCK_BYTES`.
+
+    The length is a multiple of a number of rows.
+    """
+    step = max(1, BLOCK_BYTES // (4 * max(1, n_columns)) // multiple) * multiple
     for first in range(start, stop, step):
         yield slice(first, min(first + step, stop))
 

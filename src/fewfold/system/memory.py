@@ -62,6 +62,12 @@ def _left_of_limit() -> int:
         return 1 << 62
 
 
+def allowed_cores() -> int:
+    """Return how many cores this process may use."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return found or 1
+
+
 def in_words(n_bytes: float) -> str:
     """Write a number of bytes with a unit.
 

@@ -121,6 +121,12 @@ def check_run_directory(folder, option: str = "--out") -> Path:
     return folder if there is None else writable_folder(there, option) and folder
 
 
+def nearest_folder(folder) -> Path:
+    """Return a folder, or of one that does not exist the nearest above it that does."""
+    place = Path(folder).resolve()
+    return next(p for p in (place, *place.parents) if p.exists())
+
+
 def run_directory(folder, option: str = "--out") -> Path:
     """Check and create the folder of a run; raises as `check_run_directory`."""
     return writable_folder(check_run_directory(folder, option), option)

@@ -10,6 +10,7 @@ from scipy import sparse
 from fewfold.datasets import arrays
 from fewfold.datasets.table.cell_files import read_pairs
 from fewfold.exceptions import InputError
+from fewfold.graph.weights import symmetrize
 from fewfold.system.file_schema import LARGEST_NUMBER
 from fewfold.system.wording import counted
 
@@ -43,9 +44,7 @@ def read_own_graph(given: str, file: Path, n_rows: int) -> tuple[sparse.csr_arra
     G = _read(name, file)
     _check(G, name, n_rows)
     W = weights_of_distances(G) if is_distance else G
-    W = sparse.csr_array((W + W.T) / 2)
-    W.setdiag(0)
-    W.eliminate_zeros()
+    W = symmetrize(W, "mean")
     if not W.nnz:
         raise InputError(f"--graph {name}: no two rows are joined. Give a graph with edges.")
     alone = int((np.diff(W.indptr) == 0).sum())

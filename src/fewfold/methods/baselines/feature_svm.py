@@ -167,15 +167,12 @@ class FeatureSVC(HoldsSVM, SemiSupervisedClassifier):
             svm = self.weights_, self.intercept_, self.scheme
             return decisions_to_proba(decide_linear(X / self.scale_, *svm))
         factor = 5.0 if self.coupling_ == "product" else 1.0
-        parts = [
-            self.svm_.proba(
-                kernel_block("rbf", X[part], self.support_rows_, gamma=self.gamma_),
-                factor,
-                self.coupling_,
-            )
-            for part in blocks_of(0, X.shape[0], self.support_rows_.shape[0])
-        ]
-        return np.concatenate(parts)
+
+        def kernel(part):
+            return kernel_block("rbf", X[part], self.support_rows_, gamma=self.gamma_)
+
+        slices = blocks_of(0, X.shape[0], self.support_rows_.shape[0])
+        return self._proba_by_blocks(slices, kernel, factor, self.coupling_)
 
     def _unpack(self, values: dict) -> None:
         if values["kernel_"] == "rbf":

@@ -18,12 +18,10 @@ from fewfold.methods.estimators import (
 )
 from fewfold.methods.parameters import number, one_of, positive
 from fewfold.methods.state import Field, Setting
-from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM, slices_of
 from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.kernels import FeatureKernel, kernel_block
 from fewfold.svm.search import choose_width, grid_of, rbf_values
-
-_BLOCK = 4096
 
 _STATE = (
     CLASSES,
@@ -107,29 +105,24 @@ class KernelSVC(HoldsSVM, SemiSupervisedClassifier):
         return self._stored_proba(stored[svm.support][:, : kernel.n])
 
     def _stored_proba(self, block):
-        parts = [
-            self.svm_.proba(
-                rbf_values(block[:, s : s + _BLOCK].T.astype(float), self._stored_gamma)
-            )
-            for s in range(0, block.shape[1], _BLOCK)
-        ]
-        return np.concatenate(parts)
+        """Return probabilities from stored kernel values, (n_support, n)."""
+
+        def kernel(part):
+            return rbf_values(block[:, part].T.astype(float), self._stored_gamma)
+
+        return self._proba_by_blocks(slices_of(block.shape[1]), kernel)
 
     def _own_proba(self, X, kernel=None):
-        """Return the probabilities of new rows, by a kernel file's columns or from features."""
         if kernel is not None:
             return self._stored_proba(kernel.new_rows(self.labeled_rows_[self.svm_.support]))
         X = self._rows(X, reset=False)
         self._check_type()
-        parts = [
-            self.svm_.proba(self._kernel_to_support(X[s : s + _BLOCK]))
-            for s in range(0, X.shape[0], _BLOCK)
-        ]
-        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
-    def _kernel_to_support(self, X):
-        K = kernel_block(self.kernel_type_, X, self.support_rows_, gamma=self.gamma_)
-        return K.astype(np.float64)
+        def to_support(part):
+            K = kernel_block(self.kernel_type_, X[part], self.support_rows_, gamma=self.gamma_)
+            return K.astype(np.float64)
+
+        return self._proba_by_blocks(slices_of(X.shape[0]), to_support)
 
     def _check_type(self):
         if self.kernel_type_ not in ("rbf", "linear"):

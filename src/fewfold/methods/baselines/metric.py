@@ -17,7 +17,7 @@ from fewfold.linalg.distances import squared_distances
 from fewfold.methods.estimators import CLASSES, PLACED, GraphClassifier
 from fewfold.methods.parameters import number, positive
 from fewfold.methods.state import Field, Setting
-from fewfold.methods.svm_state import SVM_STATE, HoldsSVM
+from fewfold.methods.svm_state import SVM_STATE, HoldsSVM, slices_of
 from fewfold.svm.folds import stratified_folds
 from fewfold.svm.kernel_svm import fit_kernel_svm
 from fewfold.svm.search import choose, count_errors, grid_of
@@ -202,16 +202,11 @@ class MetricSVC(HoldsSVM, GraphClassifier):
         return Z, local
 
     def _svm_proba(self, Z):
-        parts = [
-            self.svm_.proba(
-                np.exp(
-                    -self.width_
-                    * squared_distances(Z[s : s + 4096] @ self.whitening_, self.support_rows_)
-                )
-            )
-            for s in range(0, len(Z), 4096)
-        ]
-        return np.concatenate(parts)
+        def kernel(part):
+            d2 = squared_distances(Z[part] @ self.whitening_, self.support_rows_)
+            return np.exp(-self.width_ * d2)
+
+        return self._proba_by_blocks(slices_of(len(Z)), kernel)
 
     def _decide(self, X, extension=None):
         weights = self._extension(X, extension)

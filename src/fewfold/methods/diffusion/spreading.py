@@ -236,11 +236,6 @@ def with_factors(proba, factors) -> np.ndarray:
     return scaled / np.maximum(scaled.sum(axis=1, keepdims=True), 1e-300)
 
 
-def match_priors(proba: np.ndarray, priors: np.ndarray) -> np.ndarray:
-    """Reweigh the classes until the mean probability of each is its prior."""
-    return with_factors(proba, factors_for_shares(proba, priors))
-
-
 def softmax_scale(values: np.ndarray) -> float:
     """Return the factor by which Poisson scores are multiplied before a softmax."""
     if values.shape[1] < 2 or len(values) == 0:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from types import SimpleNamespace
 
 import numpy as np
-from scipy import sparse
 
 from fewfold.exceptions import InputError
 from fewfold.graph.build import GraphSettings
@@ -82,40 +80,10 @@ class EigenbasisModel:
         _, self.columns, self.vectors, self.eigenvalues, self.fitted = found
         self.scale = response_scale(self.fitted.left_out, codes)
 
-    @classmethod
-    def restore(cls, vectors, eigenvalues, degrees, reached, coefficients, scale):
-        """Restore a model from its arrays."""
-        model = cls.__new__(cls)
-        model.vectors, model.eigenvalues, model.degrees = vectors, eigenvalues, degrees
-        model.reached, model.scale = reached, scale
-        model.unit = float(np.sqrt(len(reached)))
-        model.fitted = SimpleNamespace(coefficients=coefficients)
-        return model
-
     def responses(self) -> np.ndarray:
         """Return one-against-all responses of all rows of the graph, (n, n_classes)."""
         coefficients = self.unit * self.fitted.coefficients
         return (self.vectors @ coefficients.astype(self.vectors.dtype)).astype(np.float64)
-
-    def new_responses(self, extension, laplacian, how):
-        """Return responses of new points, and which of them a label reaches.
-
-        Parameters
-        ----------
-        extension : csr_array of shape (n_new, n)
-        laplacian, how : see `fewfold.methods.eigenbasis.regression.extend_vectors`
-        """
-        extension = sparse.csr_array(extension)
-        reached = extension @ self.reached.astype(float) > 0
-        V, degree = self.vectors, self.degrees
-        if laplacian == "symmetric":
-            V = V / np.sqrt(np.where(degree > 0, degree, 1))[:, None]
-        E = extend_vectors(self.eigenvalues, V, extension, laplacian, how)
-        if laplacian == "symmetric":
-            # Back to the scale of the basis; a typical degree, since a new point only has edges
-            # that it chose itself. The factor is common to all classes.
-            E = E * np.sqrt(np.median(degree))
-        return self.unit * (E @ self.fitted.coefficients), reached
 
 
 def _check_basis(arrays, n):
@@ -247,7 +215,7 @@ class EigenbasisClassifier(GraphClassifier):
         """
         W, labels = self._read(X, y, graph)
         basis, self.laplacian_ = self._basis(W, labels, manifold)
-        self._model = model = EigenbasisModel(
+        model = EigenbasisModel(
             basis,
             labels.rows,
             labels.codes,
@@ -257,7 +225,9 @@ class EigenbasisClassifier(GraphClassifier):
             ridge=self._chosen("ridge"),
             smoothness=self.smoothness,
         )
-        self.eigenvalues_ = model.eigenvalues
+        self.vectors_, self.eigenvalues_ = model.vectors, model.eigenvalues
+        self.coefficients_, self.scale_ = model.fitted.coefficients, model.scale
+        self.degrees_ = model.degrees
         self.residuals_ = basis["residuals"][model.columns]
         self.n_vectors_, self.ridge_ = len(model.columns), model.fitted.ridge
         details = {
@@ -323,13 +293,22 @@ class EigenbasisClassifier(GraphClassifier):
         return basis, self._chosen("laplacian")
 
     def _proba(self, responses, reached):
-        proba = decisions_to_proba(responses, self._model.scale)
+        proba = decisions_to_proba(responses, self.scale_)
         proba[~reached] = 1 / proba.shape[1]
         return proba
 
     def _responses(self, X, extension=None):
+        """Return responses of new points, and which of them a label reaches."""
         weights = self._extension(X, extension)
-        return self._model.new_responses(weights, self.laplacian_, self.extension)
+        reached = weights @ self.is_reached_.astype(float) > 0
+        V, scale = self.vectors_, np.sqrt(len(self.is_reached_))
+        if self.laplacian_ == "symmetric":
+            V = V / np.sqrt(np.where(self.degrees_ > 0, self.degrees_, 1))[:, None]
+            # Back to the scale of the basis; a typical degree, since a new point only has edges
+            # that it chose itself. The factor is common to all classes.
+            scale *= np.sqrt(np.median(self.degrees_))
+        E = extend_vectors(self.eigenvalues_, V, weights, self.laplacian_, self.extension)
+        return scale * (E @ self.coefficients_), reached
 
     def decision_function(self, X) -> np.ndarray:
         """Return responses of new rows, near +1 for the class and -1 for the others.
@@ -350,20 +329,3 @@ class EigenbasisClassifier(GraphClassifier):
         # A softmax of the responses, whose scale makes left-out labels most likely.
         responses, reached = self._responses(X, extension)
         return self._proba(responses, reached), reached
-
-    def _pack(self) -> dict:
-        model = self._model
-        self.vectors_, self.degrees_ = model.vectors, model.degrees
-        self.coefficients_, self.scale_ = model.fitted.coefficients, model.scale
-        return super()._pack()
-
-    def _unpack(self, values: dict) -> None:
-        super()._unpack(values)
-        self._model = EigenbasisModel.restore(
-            self.vectors_,
-            self.eigenvalues_,
-            self.degrees_,
-            self.is_reached_,
-            self.coefficients_,
-            self.scale_,
-        )

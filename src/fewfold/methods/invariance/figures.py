@@ -14,6 +14,7 @@ N_KERNELS = 12
 N_FOLLOWED = 60
 _COLUMNS = 12
 _PLAIN, _DEFORMED = "#7f7f7f", "#0072b2"
+_SQUARE = np.array([[0, 1, 1, 0, 0], [0, 0, 1, 1, 0]])
 
 
 def draw(model, inputs, y, labeled):
@@ -172,9 +173,9 @@ def contour_figure(model, row, transform, reach: float = 4.0):
 
     image = as_images(np.asarray(row, np.float32)[None], model.image_shape)
     angles, shifts = np.arange(0.0, 361.0, 6.0), np.linspace(-reach, reach, 17)
-    moved = [translate(image, (s, 0)) for s in shifts]
-    points = np.concatenate([rotate(m, a) for m in moved for a in angles])
-    kernels = kernel_values(model, points.reshape(len(points), -1), 0)
+    moved = np.concatenate([translate(image, (s, 0)) for s in shifts])
+    points = np.stack([rotate(moved, a) for a in angles], axis=1)
+    kernels = kernel_values(model, points.reshape(len(shifts) * len(angles), -1), 0)
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     for place, (values, title) in enumerate(zip(kernels, ("base kernel", "deformed kernel"))):
         axes = figure.add_subplot(1, 2, place + 1, projection="polar")
@@ -214,20 +215,23 @@ def labels_figure(model, X, transform):
 
 def copies_figure(X, image_shape, transform):
     """Draw rows of images with some of their copies, the row itself framed."""
-    from matplotlib.figure import Figure
-
     count = min(_COLUMNS, transform.n_copies)
     others = np.delete(np.arange(transform.n_copies), transform.identity)
     chosen = others[np.unique(np.linspace(0, len(others) - 1, count - 1).astype(int))]
     chosen = np.sort(np.append(chosen, transform.identity)).astype(int)
     moved = along(transform, X, image_shape, [transform.grid[i] for i in chosen])
-    figure = Figure(figsize=(0.6 * len(chosen), 0.62 * len(X)))
-    for i in range(len(X)):
-        for j, copy in enumerate(chosen):
-            axes = figure.add_subplot(len(X), len(chosen), i * len(chosen) + j + 1)
-            axes.imshow(moved[j, i].reshape(image_shape), cmap="gray_r")
-            axes.set(xticks=[], yticks=[])
-            for spine in axes.spines.values():
-                spine.set(visible=copy == transform.identity, color=_DEFORMED, linewidth=2)
-    figure.subplots_adjust(0, 0, 1, 1, 0.08, 0.08)
+    height, width = image_shape
+    cells = moved.swapaxes(0, 1).reshape(len(X), len(chosen), height, width)
+    cells = cells - cells.min(axis=(2, 3), keepdims=True)
+    cells /= np.maximum(cells.max(axis=(2, 3), keepdims=True), 1e-12)
+    cells = np.pad(cells, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=np.nan)
+    # One picture: dozens of axes take longer to draw than the rest of the figures.
+    sheet = cells.swapaxes(1, 2).reshape(len(X) * (height + 2), len(chosen) * (width + 2))
+    figure, axes = new_axes(0.6 * len(chosen), 0.62 * len(X))
+    axes.imshow(sheet, cmap="gray_r")
+    axes.axis("off")
+    left = (width + 2) * int(np.flatnonzero(chosen == transform.identity)[0])
+    for top in range(0, len(sheet), height + 2):
+        across, down = left + (width + 1) * _SQUARE[0], top + (height + 1) * _SQUARE[1]
+        axes.plot(across, down, color=_DEFORMED, linewidth=2)
     return figure

@@ -63,8 +63,11 @@ class DeformedKernel(KernelRows):
         self.strength = float(settings.get("deformation", 1000.0))
         if not self.strength >= 0:
             raise ConfigError(f"deformation={self.strength}; allowed: numbers from 0.")
-        self._base = base_rows(features, stages.get("kernel"), settings)
-        self.n, self.n_new, self.gamma = self._base.n, self._base.n_new, self._base.gamma
+        self._base = base = stages.get("kernel") or _of_features(features, settings)
+        self.n, self.n_new, self.gamma = base.n, base.n_new, base.gamma
+        # All rows of features can be computed, of a matrix only some may be stored.
+        self._available = np.asarray(getattr(base, "row_numbers", np.arange(self.n)))
+        self._is_whole = len(self._available) == self.n
         W = stages["graph"].W
         if W.shape[0] != self.n:
             raise InputError(
@@ -75,7 +78,7 @@ class DeformedKernel(KernelRows):
         self._walk = data_laplacian(W).astype(np.float32)
         self._L = powered(self._walk, settings.get("power", 2))
         self._n_landmarks = int(settings.get("n_landmarks", 3000))
-        self._exact = self._base.available is None and self.n <= EXACT_ROWS
+        self._exact = self._is_whole and self.n <= EXACT_ROWS
         self._scale = None
 
     def rows(self, indices) -> np.ndarray:
@@ -91,15 +94,17 @@ class DeformedKernel(KernelRows):
         """
         indices = np.asarray(indices)
         if self.strength == 0 or not len(indices):
-            return self._base.rows(indices)
+            return self._base_rows(indices)
         if self._scale is None:
             self._prepare()
-            probe = self._available()[choose_landmarks(len(self._available()), _PROBES, seed=1)]
+            probe = self._available[choose_landmarks(len(self._available), _PROBES, seed=1)]
             self._scale = penalty_scale(self._deformed_rows(probe)[:, probe])
         return np.float32(self._scale) * self._deformed_rows(indices)
 
-    def _available(self):
-        return np.arange(self.n) if self._base.available is None else self._base.available
+    def _base_rows(self, indices):
+        values = self._base.all_rows(indices)
+        is_kernel = self._base.kind == "kernel"
+        return values if is_kernel else np.exp(-2 * self.gamma * values)
 
     def _prepare(self):
         """Compute what all rows share: the factorization, or the subspace."""
@@ -109,13 +114,13 @@ class DeformedKernel(KernelRows):
             K = self._whole[:, : self.n].astype(dtype)
             self._factor = sparse_factor(K, sparse.csr_array(self.strength * self._L))
             return
-        z = self._available()[choose_landmarks(len(self._available()), self._n_landmarks, seed=0)]
-        if self._base.available is None:
+        z = self._available[choose_landmarks(len(self._available), self._n_landmarks, seed=0)]
+        if self._is_whole:
             U = diffused_columns(self._walk, z)
             self._values = self._basis_values(U)
             gram = U.T @ self._values[:, : self.n].T
         else:
-            self._values = self._base.rows(z)
+            self._values = self._base_rows(z)
             gram = self._values[:, z]
         self._root = lowrank_root((gram + gram.T) / 2)
         middle = lowrank_middle(self._root, self._values[:, : self.n].T, self._L)
@@ -132,7 +137,7 @@ class DeformedKernel(KernelRows):
         whole = np.empty((self.n, self.n_columns), np.float32)
         for first in range(0, self.n, _BLOCK_ROWS):
             block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
-            whole[block] = self._base.rows(block)
+            whole[block] = self._base_rows(block)
         return whole
 
     def _basis_values(self, U):
@@ -141,51 +146,17 @@ class DeformedKernel(KernelRows):
         out = np.zeros((U.shape[1], self.n_columns), np.float32)
         for first in range(0, self.n, _BLOCK_ROWS):
             block = np.arange(first, min(first + _BLOCK_ROWS, self.n))
-            out += sparse.csr_array(U[block]).T @ self._base.rows(block)
+            out += sparse.csr_array(U[block]).T @ self._base_rows(block)
         return out
 
 
-class _JoinedBase:
-    """A matrix of the kernel stage as the base: it may hold some rows only."""
+def _of_features(features, settings):
+    """Return the kernel of the features, by default twice as narrow as the typical distance."""
+    from fewfold.svm.kernels import FeatureKernel, median_gamma
 
-    def __init__(self, kernel):
-        self._kernel = kernel
-        self.n, self.n_new = self._kernel.n, self._kernel.n_new
-        self._distances = self._kernel.kind == "squared_distances"
-        self.gamma = self._kernel.gamma
-        rows = np.asarray(self._kernel.row_numbers)
-        self.available = None if len(rows) == self.n else rows
-
-    def rows(self, indices):
-        values = self._kernel.all_rows(indices)
-        return np.exp(-2 * self.gamma * values) if self._distances else values
-
-
-class _FeatureBase:
-    """A kernel of the features as the base: any row can be computed."""
-
-    available = None
-
-    def __init__(self, features, settings):
-        from fewfold.svm.kernels import FeatureKernel, median_gamma
-
-        kind = settings.get("base", "rbf")
-        gamma = settings.get("gamma")
-        if gamma is None and kind == "rbf":
-            gamma = 2 * median_gamma(features.X)
-        self._kernel = FeatureKernel(features, {}, {"type": kind, "gamma": gamma or "median"})
-        self.n, self.n_new, self.gamma = self._kernel.n, self._kernel.n_new, self._kernel.gamma
-
-    def rows(self, indices):
-        return self._kernel.rows(indices)
-
-
-def base_rows(features, kernel, settings):
-    """Return the base kernel: the matrix if there is one, else that of the features."""
-    if kernel is not None:
-        return _JoinedBase(kernel)
-    if settings.get("base", "rbf") not in ("rbf", "linear"):
-        raise ConfigError(
-            f"base={settings['base']!r} is unknown. Choose rbf or linear, or name a kernel."
-        )
-    return _FeatureBase(features, settings)
+    kind, gamma = settings.get("base", "rbf"), settings.get("gamma")
+    if kind not in ("rbf", "linear"):
+        raise ConfigError(f"base={kind!r} is unknown. Choose rbf or linear, or name a kernel.")
+    if gamma is None and kind == "rbf":
+        gamma = 2 * median_gamma(features.X)
+    return FeatureKernel(features, {}, {"type": kind, "gamma": gamma or "median"})

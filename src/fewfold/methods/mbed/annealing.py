@@ -169,7 +169,6 @@ def anneal(
     start: np.ndarray | None = None,
     label_distance: float = 2.0,
     only_fitted: bool = False,
-    precondition: Callable | None = None,
 ) -> Path:
     """Run Algorithm 1.
 
@@ -190,8 +189,6 @@ def anneal(
         Section 6 of the paper, 1 by its Eq. 21 and line 8.
     only_fitted : bool
         See `kept_step`.
-    precondition : callable, optional
-        See `conjugate_gradients`.
 
     Returns
     -------
@@ -200,7 +197,6 @@ def anneal(
     shape = (problem.n, problem.n_components)
     resample = getattr(sne, "resample", None)
     options = {
-        "precondition": precondition,
         "noise": (_SAMPLING_NOISE if resample else _NOISE) * problem.n,
         "estimated": resample is not None,
     }

@@ -6,7 +6,7 @@ Every term returns ``(value, gradient)``. The embedding term is in `gradient` an
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import log_softmax, xlogy
 
 
 def simplex_directions(n_classes: int, n_components: int) -> np.ndarray:
@@ -33,8 +33,7 @@ def simplex_directions(n_classes: int, n_components: int) -> np.ndarray:
 def log_memberships(Y: np.ndarray, directions: np.ndarray, lam: float) -> np.ndarray:
     """Return ``log m_ik`` of Eq. 15, shape (n, K)."""
     logits = Y @ directions.T / lam
-    logits -= logits.max(axis=1, keepdims=True)
-    return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return log_softmax(logits, axis=1)
 
 
 def _margin(log_m):

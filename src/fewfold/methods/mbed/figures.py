@@ -57,8 +57,6 @@ def embedding_figure(
     *,
     classes: np.ndarray | None = None,
     labeled: np.ndarray | None = None,
-    names: list[str] | None = None,
-    title: str = "",
 ) -> Figure:
     """Draw the embedding: points by class, labeled ones emphasized, boundaries and margin.
 
@@ -71,8 +69,6 @@ def embedding_figure(
         Colors; by default the side of the boundaries a point is on.
     labeled : ndarray of int, optional
         Rows drawn large.
-    names : list of str, optional
-    title : str
 
     Returns
     -------
@@ -89,10 +85,9 @@ def embedding_figure(
     classes = _sides(Y, directions, lam) if classes is None else np.asarray(classes)
     axes2d = picture_plane(Y, directions, classes)
     figure, axes = new_axes(6, 5)
-    _draw(axes, Y, directions, lam, classes, labeled, axes2d, names)
+    _draw(axes, Y, directions, lam, classes, labeled, axes2d)
     if labeled is not None and len(labeled):
         axes.scatter([], [], s=12, color="white", edgecolors="black", label="labeled")
-    axes.set_title(title)
     if len(directions) <= 10:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, markerscale=2)
     return figure
@@ -130,7 +125,7 @@ def annealing_figure(
     for place, number in enumerate(np.unique(chosen)):
         step = path.steps[number]
         axes = figure.add_subplot(rows, columns, place + 1)
-        _draw(axes, step.Y, directions, step.lam, colors, labeled, plane, None, shrink=0.4)
+        _draw(axes, step.Y, directions, step.lam, colors, labeled, plane, shrink=0.4)
         mark = " (kept)" if number == path.best else ""
         axes.set_title(f"step {number + 1}, $\\lambda$ = {step.lam:.2g}{mark}", fontsize=9)
     return figure
@@ -168,7 +163,7 @@ def _sides(Y, directions, lam):
     return log_memberships(np.asarray(Y, np.float64), directions, lam).argmax(axis=1)
 
 
-def _draw(axes, Y, directions, lam, classes, labeled, plane, names, shrink=1.0):
+def _draw(axes, Y, directions, lam, classes, labeled, plane, shrink=1.0):
     Y = np.asarray(Y, np.float64)
     center = Y.mean(axis=0) - plane @ (plane.T @ Y.mean(axis=0))
     points = Y @ plane
@@ -178,9 +173,8 @@ def _draw(axes, Y, directions, lam, classes, labeled, plane, names, shrink=1.0):
     for k in np.unique(classes):
         color = _COLORS[int(k) % len(_COLORS)]
         rows = (classes == k) & ~marked
-        name = names[int(k)] if names is not None else str(k)
         size = 6 * shrink**0.5
-        axes.scatter(*points[rows].T, s=size, color=color, alpha=0.6, linewidths=0, label=name)
+        axes.scatter(*points[rows].T, s=size, color=color, alpha=0.6, linewidths=0, label=str(k))
         rows = (classes == k) & marked
         size = 45 * shrink
         axes.scatter(*points[rows].T, s=size, color=color, edgecolors="black", linewidths=0.7)

@@ -47,7 +47,6 @@ def conjugate_gradients(
     Y: np.ndarray,
     n_steps: int,
     *,
-    precondition: Callable | None = None,
     first_step: float | None = None,
     tolerance: float = 1e-7,
     noise: float = 0.0,
@@ -63,8 +62,6 @@ def conjugate_gradients(
         Start; any shape.
     n_steps : int
         Line searches at most.
-    precondition : callable, optional
-        Maps a gradient to a preconditioned gradient; the identity by default.
     first_step : float, optional
         Length of the first trial along the first direction.
     tolerance : float
@@ -87,16 +84,14 @@ def conjugate_gradients(
     >>> round(conjugate_gradients(bowl, np.ones(3), 5).value, 6)
     0.0
     """
-    scale = precondition or (lambda g: g)
     value, gradient = function(Y)
     used, done, step = 1, 0, first_step
-    scaled = scale(gradient)
-    direction = -scaled
+    direction = -gradient
     last_slope = None
     for done in range(1, n_steps + 1):
         slope = float(np.vdot(gradient, direction))
         if slope >= 0:
-            direction, slope = -scaled, -float(np.vdot(gradient, scaled))
+            direction, slope = -gradient, -float(np.vdot(gradient, gradient))
         if not np.isfinite(slope) or np.abs(gradient).max() <= tolerance:
             return Minimum(Y, value, done - 1, used, step)
         trial = _first_trial(step, last_slope, slope, gradient)
@@ -104,15 +99,14 @@ def conjugate_gradients(
         end, trials = _line_search(function, start, direction, trial, noise, estimated)
         used += trials
         if end is None:  # no lower point along this direction: try the plain one once
-            if np.array_equal(direction, -scaled):
+            if np.array_equal(direction, -gradient):
                 return Minimum(Y, value, done - 1, used, step)
-            direction, step, last_slope = -scaled, None, None
+            direction, step, last_slope = -gradient, None, None
             continue
         last_slope, step = slope, end.step
-        scaled_new = scale(end.gradient)
-        beta = np.vdot(end.gradient - gradient, scaled_new) / np.vdot(gradient, scaled)
-        direction = max(0.0, float(beta)) * direction - scaled_new
-        Y, value, gradient, scaled = end.Y, end.value, end.gradient, scaled_new
+        beta = np.vdot(end.gradient - gradient, end.gradient) / np.vdot(gradient, gradient)
+        direction = max(0.0, float(beta)) * direction - end.gradient
+        Y, value, gradient = end.Y, end.value, end.gradient
     return Minimum(Y, value, done, used, step)
 
 

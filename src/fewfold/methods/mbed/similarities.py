@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.svm.kernels import squared_distances
 
 METRICS = ("euclidean", "cosine", "precomputed")
 
@@ -38,42 +39,20 @@ def dissimilarities(X, other=None, metric: str = "euclidean") -> np.ndarray:
     if metric == "precomputed":
         return np.asarray(X, np.float32 if other is None else np.float64)
     A, B = _rows(X, metric), None if other is None else _rows(other, metric)
+    D = squared_distances(A, A if B is None else B)
     if B is None:
-        B = A
-    elif not sparse.issparse(A):
-        shift = B.mean(axis=0)
-        A, B = A - shift, B - shift
-    if other is None and not sparse.issparse(A):
-        A = B = A - A.mean(axis=0)  # small norms: less cancellation in the difference below
-    D = A @ B.T
-    D = D.toarray() if sparse.issparse(D) else np.asarray(D)
-    D *= -2
-    D += _square_norms(A)[:, None]
-    D += _square_norms(B)
-    np.maximum(D, 0, out=D)
-    if other is None:
         np.fill_diagonal(D, 0)
     D = D / 2 if metric == "cosine" else np.sqrt(D, out=D)
-    return D.astype(np.float32) if other is None else D
+    return D.astype(np.float32) if B is None else D
 
 
 def _rows(X, metric):
-    if sparse.issparse(X):
-        X = sparse.csr_array(X, dtype=np.float64)
-        norms = np.sqrt(_square_norms(X))
-        scale = sparse.diags_array(1 / np.where(norms > 0, norms, 1))
-        return sparse.csr_array(scale @ X) if metric == "cosine" else X
-    X = np.asarray(X, np.float64)
-    if metric == "cosine":
-        norms = np.linalg.norm(X, axis=1, keepdims=True)
-        X = X / np.where(norms > 0, norms, 1)
-    return X
+    X = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, np.float64)
+    if metric != "cosine":
+        return X
+    from sklearn.preprocessing import normalize  # not for the map of a report
 
-
-def _square_norms(X):
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
+    return normalize(X)
 
 
 def quantile_scale(D: np.ndarray, quantile: float) -> float:

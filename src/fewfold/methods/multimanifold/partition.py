@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from time import perf_counter
 
 import numpy as np
 from scipy import sparse
@@ -67,8 +66,6 @@ class Partition:
         Takes new rows into the space of ``points``.
     agreement : float
         Mean adjusted Rand index with the partitions from the other covers (1 with one cover).
-    times_s : dict of str to float
-        Seconds spent in each step, over all covers.
     """
 
     kept: np.ndarray
@@ -83,7 +80,6 @@ class Partition:
     cell_part: np.ndarray | None = None
     projection: cov.Projection | None = None
     agreement: float = 1.0
-    times_s: dict = field(default_factory=dict)
 
     def sizes(self) -> np.ndarray:
         """Count the labeled and unlabeled kept points of each part, shape (n_parts, 2)."""
@@ -92,19 +88,6 @@ class Partition:
             [np.bincount(self.part[kind], minlength=k) for kind in (self.labeled, ~self.labeled)],
             axis=1,
         )
-
-
-class _Clock:
-    """Adds up the seconds between calls under the name of the step that just ended."""
-
-    def __init__(self):
-        self.times_s = {}
-        self._last = perf_counter()
-
-    def __call__(self, step):
-        now = perf_counter()
-        self.times_s[step] = self.times_s.get(step, 0.0) + now - self._last
-        self._last = now
 
 
 def partition(X, labeled: np.ndarray, settings: PartitionSettings | None = None, **options):
@@ -171,34 +154,30 @@ def partitions(
     it. About O(M log M) in few dimensions, plus O(m**2) for the Mahalanobis neighbors of the m
     points of the cover.
     """
-    clock = _Clock()
     settings = (settings or PartitionSettings()).resolved()
     labeled = _checked_mask(X, labeled)
-    shape = fit_shape(X, settings, clock) if shape is None else shape
+    shape = fit_shape(X, settings) if shape is None else shape
     Z = shape.projection.apply(X)
     drafts = [_Draft(Z, labeled, cover, shape, settings, graph) for cover in shape.covers]
-    clock("attach")
     found = []
     for n_parts in candidate_parts(*drafts[0].counts, settings):
-        chosen = _agreed(Z, drafts, n_parts, _sigmas(X, settings), random_state, clock)
-        found.append(replace(chosen, projection=shape.projection, times_s=clock.times_s))
+        chosen = _agreed(Z, drafts, n_parts, _sigmas(X, settings), random_state)
+        found.append(replace(chosen, projection=shape.projection))
     return found
 
 
-def _agreed(Z, drafts, n_parts, sigmas, random_state, clock):
+def _agreed(Z, drafts, n_parts, sigmas, random_state):
     """Return the partition into n parts that the covers agree on most."""
     chosen = None
     for sigma in sigmas:
-        found = [draft.cut(n_parts, sigma, random_state, clock) for draft in drafts]
+        found = [draft.cut(n_parts, sigma, random_state) for draft in drafts]
         best, agreement = consensus(Z, found)
-        clock("consensus")
         if chosen is None or agreement > chosen.agreement:
             chosen, draft = replace(found[best], agreement=agreement), drafts[best]
             chosen_sigma = sigma
         if chosen.agreement >= _STEADY:
             break
     chosen = draft.with_cells(chosen, chosen_sigma)
-    clock("cells")
     return chosen
 
 
@@ -282,7 +261,7 @@ class _Draft:
         h2[~known] = squared_hellinger(self.covariances, edges[0][~known], edges[1][~known])
         return edges, h2
 
-    def cut(self, n_parts, sigma, random_state, clock) -> Partition:
+    def cut(self, n_parts, sigma, random_state) -> Partition:
         """Return the partition of least cut that meets the bounds."""
         settings = self.settings
         bounds = resolve_bounds(*self.counts, n_parts, settings.min_labeled, settings.min_unlabeled)
@@ -295,9 +274,7 @@ class _Draft:
             sigma,
             unit_weights=settings.unit_weights,
         )
-        clock("graph")
         V = ratio_cut_embedding(W, n_parts)
-        clock("eigenvectors")
         by_cut = settings.restart_choice == "ratio_cut"
         clustering = constrained_kmeans(
             V,
@@ -310,7 +287,6 @@ class _Draft:
             # k-means stands in for the ratio cut: of its local optima take the one that cuts least.
             score=(lambda part: cut_value(W, part)) if by_cut else None,
         )
-        clock("kmeans")
         return Partition(
             self.kept,
             clustering.part,

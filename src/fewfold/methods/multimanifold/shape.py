@@ -79,15 +79,13 @@ class Shape:
         return cov.steered_covariances(Z, points, candidates, self.size, ridge, self.n_refits)
 
 
-def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape:
+def fit_shape(X, settings: PartitionSettings | None = None) -> Shape:
     """Estimate the shape of the data; nothing here depends on labels.
 
     Parameters
     ----------
     X : array or sparse array of shape (n_samples, n_features)
     settings : PartitionSettings, optional
-    clock : callable, optional
-        Called with the name of each step that ended.
 
     Returns
     -------
@@ -101,10 +99,8 @@ def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape
     (3, 17, (2, 2))
     """
     settings = (settings or PartitionSettings()).resolved()
-    clock = clock or (lambda step: None)
     projection = cov.fit_projection(X, settings.n_components)
     Z = projection.apply(X)
-    clock("reduce")
     d = Z.shape[1]
     ridge = cov.default_ridge(d) if settings.ridge == "auto" else settings.ridge
     thin, auto_size = settings.cell_ridge, settings.n_neighbors == "auto"
@@ -118,25 +114,21 @@ def fit_shape(X, settings: PartitionSettings | None = None, clock=None) -> Shape
         [],
     )
     around = cov.neighborhoods(Z, shape.size)
-    clock("neighbors")
     starts = starting_points(Z, settings.n_covers)
     paths = [greedy_cover(Z, around, start) for start in starts]
-    clock("cover")
-    return replace(shape, covers=[_cover(Z, rows, shape, clock) for rows in paths])
+    return replace(shape, covers=[_cover(Z, rows, shape) for rows in paths])
 
 
-def _cover(Z, rows, shape, clock):
+def _cover(Z, rows, shape):
     points = Z[rows]
     S = shape.local_covariances(Z, points, shape.ridge)
     thin = S
     if shape.cell_ridge != shape.ridge:
         thin = shape.local_covariances(Z, points, shape.cell_ridge)
-    clock("covariances")
     degree = default_degree(len(rows)) if shape.degree is None else shape.degree
     found = mahalanobis_neighbors(points, S, degree)
     edges = undirected(np.repeat(np.arange(len(rows)), found.shape[1]), found.ravel())
     h2 = squared_hellinger(S, *edges)
-    clock("graph")
     return Cover(rows, S, thin, np.stack(edges), h2)
 
 
