@@ -21,7 +21,7 @@ LEAST_MB, LEAST_MIN = 500, 3
 # For want of a measurement, a metric is taken to cost what its nearest relative does.
 LIKE = {
     "cosine": "euclidean", "precomputed": "euclidean", "tangent": "deformation",
-    "orbit": "deformation", "approximate": "euclidean",
+    "orbit": "deformation", "exploring": "deformation", "approximate": "euclidean",
 }  # fmt: skip
 # The jobs of `fewfold label` were measured on many rows, family by family. Up to so many, there are
 # candidates that look at pairs: a job is taken to cost what the most expensive method does.

@@ -119,7 +119,12 @@ def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **ch
     (1, (6, 6))
     """
     settings = replace(settings or GraphSettings(), **changes).with_user_functions()
-    return graph_from_neighbors(find_neighbors(X, settings, progress=progress), settings)
+    found = find_neighbors(X, settings, progress=progress)
+    if settings.explores(X.shape[0]):
+        from fewfold.graph.exploring import explore
+
+        found = explore(X, found, settings, progress)
+    return graph_from_neighbors(found, settings)
 
 
 def extension_weights(graph: NeighborGraph, neighbors: Neighbors) -> sparse.csr_array:
