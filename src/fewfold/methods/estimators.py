@@ -314,7 +314,7 @@ class GraphClassifier(SemiSupervisedClassifier):
         check_is_fitted(self)
         if extension is not None:
             return sparse.csr_array(extension)
-        if self.X_fit_ is None or not isinstance(self.graph_, NeighborGraph):
+        if self.X_fit_ is None or sparse.issparse(self.graph_):
             weights = sparse.csr_array(X)
             if weights.shape[1] != len(self.is_reached_):
                 raise InputError(
