@@ -25,7 +25,26 @@ _COLUMNS = Setting("n_features_in_", count())
 HEAD = (CLASSES, Field("present_", "int", ("p",), below="k"), _COLUMNS)
 
 
-class CandidateClassifier(SemiSupervisedClassifier):
+class _Candidate:
+    """What candidates for classes and for numbers share: a declared state, dense rows."""
+
+    _learned: tuple = ()
+    _head: tuple = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._state = (*cls._head, *cls._learned)
+
+    def _check(self) -> None:
+        """Raise `InputError` for a state that the declaration alone does not exclude."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+class CandidateClassifier(_Candidate, SemiSupervisedClassifier):
     """Base of classifiers that share preparations between fits.
 
     A subclass declares ``_learned`` (see `fewfold.methods.state`; sizes "k" classes, "p" classes
@@ -35,11 +54,7 @@ class CandidateClassifier(SemiSupervisedClassifier):
     rows, or for new rows (``shared`` and ``rows`` None).
     """
 
-    _learned: tuple = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        cls._state = (*HEAD, *cls._learned)
+    _head = HEAD
 
     def prepare(self, X) -> dict:
         """Compute what does not depend on the labels, to be given to `fit` as ``shared``."""
@@ -132,26 +147,14 @@ class CandidateClassifier(SemiSupervisedClassifier):
             model._check()
         return model
 
-    def _check(self) -> None:
-        """Raise `InputError` for a state that the declaration alone does not exclude."""
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
-
-
-class CandidateRegressor(SemiSupervisedRegressor):
+class CandidateRegressor(_Candidate, SemiSupervisedRegressor):
     """Base of the candidates for numbers: a subclass has ``_learn(X, y)`` and ``_values(X)``.
 
     It declares ``_learned`` as a `CandidateClassifier` does.
     """
 
-    _learned: tuple = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        cls._state = (_COLUMNS, *cls._learned)
+    _head = (_COLUMNS,)
 
     def fit(self, X, y):
         """Learn from the rows whose ``y`` is not NaN, and predict all of them."""
@@ -174,11 +177,3 @@ class CandidateRegressor(SemiSupervisedRegressor):
             )
         super()._unpack(values)
         self._check()
-
-    def _check(self) -> None:
-        """Raise `InputError` for a state that the declaration alone does not exclude."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
