@@ -30,7 +30,7 @@ SCALES = ("auto", "standard", "none")
 SPREAD_RATIO = 5.0
 FEWEST_NAMES = 20  # rows from which whole numbers that all differ may be names
 AS_ASKED = LEFT_OUT
-SCALED = "Number columns are brought to mean 0 and spread 1"
+SCALED = "Number columns are standardized (mean 0, standard deviation 1)"
 _WORDS = {
     "date": "dates, which become years, season, weekday and, where given, hour",
     "text": "free text, which becomes the main directions of its weighted words (TF-IDF, SVD)",
@@ -284,8 +284,8 @@ def _notes_on_names(plan, frame, place):
     if len(found) != 1 or len(plan.columns) == 1:
         return []
     return [
-        f"{found[0]!r}: another whole number in each row, used as a number. If it only names the "
-        f"rows: {place.option('ids', found)}"
+        f"{found[0]!r}: a different whole number in each row, used as a number. If it only names "
+        f"the rows: {place.option('ids', found)}"
     ]
 
 
@@ -316,7 +316,7 @@ def _use_the_id(plan, frame, place):
     raise InputError(
         f"{place.where}: no column is left for features "
         f"({left or 'the target is the only column'}). "
-        "Give a table with at least one column of numbers or categories beside the target."
+        "Give a table with at least one column of numbers or categories besides the target."
     )
 
 
