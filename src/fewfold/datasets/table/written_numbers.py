@@ -128,6 +128,20 @@ def read_written(text: np.ndarray, style: dict) -> np.ndarray:
     return out
 
 
+def numbers_among(cells: list[str]) -> tuple[int, list[str], str]:
+    """Return how many cells are numbers, their units, and the first cell that is no number.
+
+    Examples
+    --------
+    >>> numbers_among(["577 kcal", "~640 kcal", "380 kcal"])
+    (2, ['kcal'], '~640 kcal')
+    """
+    found = [_CELL.fullmatch(cell) for cell in cells]
+    units = {m["after"] or m["before"] or "" for m in found if m}
+    other = next((cell for cell, m in zip(cells, found, strict=True) if not m), "")
+    return sum(m is not None for m in found), sorted(units), other
+
+
 def style_words(style: dict) -> str:
     """Say in words what was read: "decimal comma, without '€'"."""
     words = []
