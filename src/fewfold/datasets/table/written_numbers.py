@@ -129,7 +129,7 @@ def read_written(text: np.ndarray, style: dict) -> np.ndarray:
 
 
 def numbers_among(cells: list[str]) -> tuple[int, list[str], str]:
-    """Return how many cells are numbers, their units, and the first cell that is no number.
+    """Return how many cells are numbers, their units, and the first cell that is not one.
 
     Examples
     --------
