@@ -107,6 +107,12 @@ def test_the_reference_names_the_candidates_of_label():
     assert set(re.findall(r"`([^`]+)`", " ".join(rows))) == candidates
 
 
+def test_papers_named_in_the_code_are_in_the_references():
+    listed = re.findall(r"^\| (\S+) \|", (ROOT / "docs/references.md").read_text("utf-8"), re.M)
+    code = "\n".join(path.read_text("utf-8") for path in ROOT.glob("src/**/*.py"))
+    assert set(re.findall(r"\[([a-z]+-\d{4})[],; ]", code)) <= set(listed)
+
+
 def test_github_runs_the_parts_of_ci():
     """`.github/workflows/ci.yml` has each `make` target of `.ci/run`, in its order."""
     parts = re.findall(r"^make (\S+)$", (ROOT / ".ci/run").read_text(), re.M)
