@@ -19,6 +19,11 @@ MOSTLY = 0.9
 _FIRST = 50  # different cells after which most columns of words are known as such
 
 
+def is_written(cell: str) -> bool:
+    """Return whether a cell is a number, perhaps with a unit."""
+    return _CELL.fullmatch(cell) is not None
+
+
 def find_style(cells: list[str], decimal: str | None = None) -> dict | None:
     """Return the style in which a column's numbers are written, None if they are not numbers.
 
@@ -37,6 +42,8 @@ def find_style(cells: list[str], decimal: str | None = None) -> dict | None:
     True
     """
     different = list(dict.fromkeys(cells))
+    if not different:
+        return None
     for some in (different[:_FIRST], different):
         found = [m for cell in some if (m := _CELL.fullmatch(cell))]
         if len(found) < MOSTLY * len(some):
