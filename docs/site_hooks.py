@@ -31,14 +31,17 @@ svg .edge { fill: none; stroke: #8795a1; stroke-width: 1.3 }
 svg .arrow { fill: #8795a1 }
 </style>"""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
+PAPER = re.compile(r"\[([a-z]+-\d{4})\]")
 RECORDS = ("notes/", "benchmarks.md", "reproduction.md", "changelog.md", "licenses.md")
 
 
 def on_config(config):
-    """List all notes, so that a new one needs no entry."""
-    notes = next(entry["Notes"] for entry in config.nav if "Notes" in entry)
+    """List all notes and public names, so that a new one needs no entry."""
+    sections = {title: pages for entry in config.nav for title, pages in entry.items()}
     for page in sorted((ROOT / "docs/notes").glob("*.md")):
-        notes.append(f"notes/{page.name}")
+        sections["Notes"].append(f"notes/{page.name}")
+    api = next(entry for entry in sections["Reference"] if "Python API" in entry)
+    api["Python API"] = ["api/index.md", *({name: f"api/{name}.md"} for name in public_names())]
     return config
 
 
@@ -50,7 +53,8 @@ def on_files(files, config):
             text = relink(text, source, page)
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "cli.md", content=command_line()))
-    files.append(File.generated(config, "api.md", content=api()))
+    for page, text in api().items():
+        files.append(File.generated(config, page, content=text))
     return files
 
 
@@ -64,7 +68,9 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(content, page, config, files):
-    """Draw formulas and flowcharts."""
+    """Draw formulas and flowcharts; papers named in docstrings are links."""
+    if page.file.src_uri.startswith("api/"):
+        content = PAPER.sub(r'[<a href="../references.html">\1</a>]', content)
     return CHART_PLACE.sub(flowchart, FORMULA.sub(formula, content))
 
 
@@ -91,17 +97,36 @@ def command_line():
     from fewfold.cli import app
 
     command = get_command(app)
+    for each in command.commands.values():  # typer cuts the list's sentences at 45 characters
+        each.short_help = " ".join(each.help.split("\n\n")[0].split())
     context = click.Context(command, info_name="fewfold")
     text = get_docs_for_click(obj=command, ctx=context, name="fewfold")
     return text.replace("# `fewfold`\n", "# Command line\n", 1)
 
 
-def api():
-    """Return the page of the public names; mkdocstrings fills it in from their docstrings."""
+def public_names():
+    """Return {name: module} of what can be imported from ``fewfold``."""
     from fewfold import _PUBLIC
 
-    blocks = [f"::: {module}.{name}\n" for name, module in sorted(_PUBLIC.items())]
-    return "# Python API\n\nThese names can be imported from `fewfold`.\n\n" + "\n".join(blocks)
+    return dict(sorted(_PUBLIC.items(), key=lambda item: item[0].lower()))
+
+
+def api():
+    """Return {page: text} of the public names; mkdocstrings fills them in from their docstrings."""
+    import fewfold
+
+    names = public_names()
+    pages = {
+        f"api/{name}.md": f"# {name}\n\n::: {module}.{name}\n" for name, module in names.items()
+    }
+    lines = [
+        f"| [`{name}`]({name}.md) | {getattr(fewfold, name).__doc__.strip().splitlines()[0]} |"
+        for name in names
+    ]
+    head = "# Python API\n\nThese names can be imported from `fewfold`.\n\n"
+    lines = ["| name | what it does |", "| --- | --- |", *lines]
+    pages["api/index.md"] = head + "\n".join(lines) + "\n"
+    return pages
 
 
 def flowchart(match):

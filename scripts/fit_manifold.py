@@ -1,4 +1,4 @@
-"""Stage fit_manifold: the shape of the data, learnt without labels."""
+"""Stage fit_manifold: the shape of the data, learned without labels."""
 
 import fewfold.system.light_start  # noqa: F401 (before NumPy and SciPy)
 

@@ -43,6 +43,12 @@ INSTEAD = {
     r"normalis\w*": "normalize",
     r"colours?": "color",
     r"behaviour": "behavior",
+    r"learnt": "learned",
+    r"travell(ed|ing)": "traveled, traveling",
+    r"(less|least) sure": "of lower (lowest) confidence",
+    r"taken over": "imported",
+    r"without end": "any number of",
+    r"stands? on": "uses",
 }
 # Spellings that users' files may have, and titles of papers.
 EXCEPT = (

@@ -53,7 +53,8 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ):
     """Label a whole dataset from a few labels by learning the shape of the data."""
@@ -210,7 +211,7 @@ def label(
     also: Annotated[
         list[str] | None,
         _writing(
-            help="Write it too: probabilities, label-studio, prodigy, argilla, embedding-atlas."
+            help="One more file: probabilities, label-studio, prodigy, argilla, embedding-atlas."
         ),
     ] = None,
     use: Annotated[
@@ -229,13 +230,14 @@ def label(
         int | None, _reading(help="Use no labels: put the rows into this many groups.")
     ] = None,
     methods: Annotated[
-        str | None, _answering(help="Candidates, with commas; see docs/how-labels-are-made.md.")
+        str | None, _answering(help="Candidates, with commas; see docs/label-reference.md.")
     ] = None,
     priors: Annotated[
         str | None, _answering(help="Class shares: labels, equal, or such as a=0.8,b=0.2.")
     ] = None,
     quick: Annotated[
-        bool, _answering("--quick", help="Answer without comparing: no error is stated.")
+        bool,
+        _answering("--quick", help="Fast: two candidates, nothing held out, no expected error."),
     ] = False,
     image_shape: Annotated[
         tuple[int, int] | None, _reading(help="HEIGHT WIDTH, if the features are pixels.")
@@ -266,18 +268,20 @@ def label(
         str | None, _reading(help="Decimal sign of numbers: . or , (found by default).")
     ] = None,
     delimiter: Annotated[
-        str | None, _reading(help="What separates columns of text (found by default).")
+        str | None, _reading(help="Separator of columns (found by default).")
     ] = None,
     encoding: Annotated[
-        str | None, _reading(help="How letters of text are stored (found by default).")
+        str | None, _reading(help="Encoding of the text (found by default).")
     ] = None,
     scale: Annotated[str, _reading(help="auto, none or standard.")] = "auto",
     abstain: Annotated[
-        float | None, _answering(help="Leave labels empty that are less sure than this.")
+        float | None, _answering(help="Leave labels with a lower confidence empty.")
     ] = None,
     spreadsheet_safe: Annotated[
         bool,
-        _writing("--spreadsheet-safe", help="Guard texts that look like formulas."),
+        _writing(
+            "--spreadsheet-safe", help="Put an apostrophe before texts that look like formulas."
+        ),
     ] = False,
     keep_spellings: Annotated[
         bool, _reading("--keep-spellings", help="Names that differ in case are two classes.")
@@ -295,7 +299,7 @@ def label(
         Path | None, _asking(help="Answers to the rows of audit.csv, for the promise.")
     ] = None,
     merge: Annotated[
-        list[Path] | None, _asking(help="Journal of another person, whose answers to use.")
+        list[Path] | None, _asking(help="Journal of another person; its answers are imported.")
     ] = None,
     cores: Cores = ALL_CORES,
     profile: Profile = None,
@@ -341,11 +345,13 @@ def predict(
         Path, typer.Option(help="Table to write: .csv, .parquet, .xlsx, .h5ad, ...")
     ] = Path("predictions.csv"),
     abstain: Annotated[
-        float | None, typer.Option(help="Leave labels empty that are less sure than this.")
+        float | None, typer.Option(help="Leave labels with a lower confidence empty.")
     ] = None,
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option("--spreadsheet-safe", help="Guard texts that look like formulas."),
+        typer.Option(
+            "--spreadsheet-safe", help="Put an apostrophe before texts that look like formulas."
+        ),
     ] = False,
 ):
     """Label the rows of a new file with a model file."""

@@ -265,7 +265,7 @@ def _refuse_infinity(values):
 
 
 def _check_minus_one(minus, missing, classes):
-    """Refuse classes -1 and 1; warn where -1 stands beside another mark and may be a class."""
+    """Refuse classes -1 and 1; warn where -1 occurs with another mark and may be a class."""
     if not minus.any():
         return
     if len(classes) == 1 and str(classes[0]) in ("1", "1.0"):

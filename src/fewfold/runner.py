@@ -34,7 +34,8 @@ _DISK_FULL = "No space left on device"
 _NO_EXECUTOR = re.compile(r"argument --executor/-e: invalid choice: '([\w-]+)'")
 _PLUGIN_ADVICE = (
     "the profile submits jobs by the executor '{0}', which Snakemake does not have here. "
-    "Install it beside fewfold (pip install snakemake-executor-plugin-{0}), or leave --profile out."
+    "Install it where fewfold is installed (pip install snakemake-executor-plugin-{0}), "
+    "or leave --profile out."
 )
 _REFUSED = re.compile(r"sbatch: error: (.*?)'?\.?$")
 _SUBMITTED = re.compile(r"^Job \d+ has been submitted with SLURM jobid (\w+) \(log: (.*)\)\.$")

@@ -70,7 +70,7 @@ def _verify_file(path, datasets, copied):
     if path.name.startswith(".") and path.name.endswith(".part"):
         return Verified(path, "unknown", "is half-written: a job is at work, or was killed")
     if not path.exists():
-        words = "is a link to a file that is gone"
+        words = "is a link to a file that no longer exists"
         return Verified(path, "damaged", words, _advice(layout.stage_of(path)))
     if path in copied:
         return _verify_copy(path, copied[path])

@@ -47,3 +47,19 @@ def test_commands_are_understood(page):
             # in a sentence: "`fewfold doctor --profile` names the partitions"
             is_named = not is_typed and type(error).__name__ in INCOMPLETE
             assert is_named, f"fewfold {name} {' '.join(words)}: {error}"
+
+
+TARGETS = re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.M)
+IN_CODE = r"(?:^ {4}|`)(?:[A-Z_]+=\S+ )*"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_targets_scripts_and_tests_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    unknown = set(re.findall(rf"{IN_CODE}make ([a-z][a-z-]*)", text, re.M)) - set(TARGETS)
+    assert not unknown, f"make {unknown}: no such target"
+    for script in re.findall(rf"{IN_CODE}(?:slot )?python ([a-z_/.\d]+\.py)", text, re.M):
+        assert (ROOT / script).exists(), script
+    for words in re.findall(rf"{IN_CODE}(?:python -m )?pytest ([^`\n]*)", text, re.M):
+        for path in re.findall(r"(?:^|\s)(tests/[\w/*.]+)", words):
+            assert list(ROOT.glob(path)), path

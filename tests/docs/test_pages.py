@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from _words import INSTEAD
+from fewfold.methods.registry import methods
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -97,6 +98,19 @@ def test_formulas_and_tables_are_read_as_such(page):
         found = len(re.findall(r"(?<!\\)\|", text)) if text.startswith("|") else 0
         assert not (cells and found) or cells == found, f"line {number}: cells of the table"
         cells = found
+
+
+def test_the_reference_names_the_candidates_of_label():
+    page = (ROOT / "docs/label-reference.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|([^|]*)\|", page.split("## Candidates")[1].split("## Warnings")[0], re.M)
+    candidates = {c.name or m.name for m in methods().values() for c in m.candidates}
+    assert set(re.findall(r"`([^`]+)`", " ".join(rows))) == candidates
+
+
+def test_papers_named_in_the_code_are_in_the_references():
+    listed = re.findall(r"^\| (\S+) \|", (ROOT / "docs/references.md").read_text("utf-8"), re.M)
+    code = "\n".join(path.read_text("utf-8") for path in ROOT.glob("src/**/*.py"))
+    assert set(re.findall(r"\[([a-z]+-\d{4})[],; ]", code)) <= set(listed)
 
 
 def test_github_runs_the_parts_of_ci():

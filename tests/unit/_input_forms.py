@@ -413,6 +413,25 @@ FORMS = [
         says=("compared by their letters",),
     ),
     Form(
+        "numbers, some of them with a word",
+        with_column("energy", [f"{'~' * (i % 8 == 5)}{500 + 7 * i} kcal" for i in range(40)]),
+        kinds={"energy": "code"},
+        says=("35 of 40 cells are numbers", "such as '~535 kcal'", "--types energy=number"),
+    ),
+    Form(
+        "numbers with units, the others taken as empty",
+        with_column("energy", [f"{'~' * (i % 8 == 5)}{500 + 7 * i} kcal" for i in range(40)]),
+        options={"types": {"energy": "number"}},
+        kinds={"energy": "number"},
+        says=("without 'kcal'", "Taken as empty, since not a number: 5 cells of 'energy'"),
+    ),
+    Form(
+        "numbers of two units",
+        with_column("time", [f"{i + 1} {'h' if i % 8 == 5 else 'min'}" for i in range(40)]),
+        kinds={"time": "code"},
+        says=("several units ('h', 'min')",),
+    ),
+    Form(
         "ids",
         with_column("tree", [f"t{i:04d}" for i in range(N)]),
         says=("named by the column 'tree'",),

@@ -84,7 +84,7 @@ def test_even_scales_are_left_alone_and_uneven_ones_are_not():
     assert np.array_equal(X, even.to_numpy(np.float32))
     even["d"] *= 1000
     plan = choose_scaling(understand_table(even, None))
-    assert any("spread 1" in note for note in plan.notes)
+    assert any("standardized" in note for note in plan.notes)
     assert np.allclose(encode_table(even, plan.columns)[0].std(axis=0), 1, atol=1e-5)
     X, _ = encode_table(even, choose_scaling(understand_table(even, None), "none").columns)
     assert X[:, 3].std() > 500
@@ -157,7 +157,7 @@ def test_file_numbers_and_first_names_are_no_dates(cells):
 def test_numbers_that_all_differ_are_named_where_nothing_names_the_rows():
     frame = pd.DataFrame({"patient": np.arange(60) ** 2, "x": np.arange(60.0) % 7})
     (note,) = understand_table(frame, None).notes
-    assert note.startswith("'patient': another whole number in each row, used as a number.")
+    assert note.startswith("'patient': a different whole number in each row, used as a number.")
     assert note.endswith("rows: --ids patient")
     python = understand_table(frame, None, place=Place(command=False)).notes[0]
     assert python.endswith("rows: ids='patient'")

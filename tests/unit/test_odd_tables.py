@@ -216,3 +216,13 @@ def test_numbers_of_few_values_may_be_classes(tmp_path):
     assert not any(
         "--task" in s for s in read(ANSWERED["numbers below zero"](), tmp_path).sentences
     )
+
+
+def test_a_column_asked_to_be_numbers_that_has_none_is_refused(tmp_path):
+    """It was left out as empty, and the labels were made without it."""
+    times = ["1 h", "20 min", "2 h", "35 min"]
+    (tmp_path / "a.csv").write_text(
+        "time,width,y\n" + "".join(f"{t},{i},{'uv'[i % 2]}\n" for i, t in enumerate(times))
+    )
+    with pytest.raises(InputError, match="'time' cannot be read as number .*'1 h'"):
+        read_input(tmp_path / "a.csv", "y", types={"time": "number"})

@@ -48,7 +48,7 @@ def curved_manifolds(
 
 
 def deformed_mnist(n: int, rng, *, elastic: float = 1.0, affine: float = 0.5):
-    """Training digits of MNIST, each deformed at random: uint8 rows without end.
+    """Training digits of MNIST, each deformed at random: any number of uint8 rows.
 
     In the manner of infinite MNIST (Loosli, Canu, Bottou 2007), by the deformations of `deform`.
     """

@@ -255,7 +255,7 @@ GENERATORS = {
     ),
     "deformed_mnist": Generator(
         deformed_mnist,
-        "MNIST's training digits deformed, without end",
+        "MNIST's training digits, deformed; any number of rows",
         10000,
         SIDE * SIDE,
         tuple("0123456789"),

@@ -192,7 +192,7 @@ def _names(file, header, rows):
             header = [*header, ""]
         else:  # as R writes tables
             header = ["row", *header]
-            words = ["The header has a name less than the rows have cells: the first column is "
+            words = ["The header has one name fewer than the rows have cells: the first column is "
                      "taken as names of the rows and called 'row'."]  # fmt: skip
     elif widths == {len(header) - 1} and not header[-1].strip():
         header = header[:-1]

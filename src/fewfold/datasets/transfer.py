@@ -179,7 +179,7 @@ class ResumingDownloader:
     def _limit(self) -> int:
         if self.source.pack == "names":
             return NAMES_LIMIT
-        # Packed otherwise than our copy, the same contents may be larger, but not without end.
+        # Packed otherwise than our copy, the same contents may be larger, but only up to a limit.
         return max(2 * self.wanted.size, self.wanted.content_size) + (1 << 20)
 
     def _bar(self, have: int, length: int):

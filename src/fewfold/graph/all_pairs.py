@@ -115,7 +115,7 @@ def _compared_again(base, rows, radii, k):
     from fewfold.graph._closest import squared_gaps
 
     within = rows_within(base, base[rows], radii)
-    if within is None:  # rows without end at one distance: all are compared
+    if within is None:  # too many rows at one distance: all are compared
         step = max(1, 2**22 // len(base))
         parts = []
         for start in range(0, len(rows), step):

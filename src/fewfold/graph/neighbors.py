@@ -312,7 +312,7 @@ def _measure_recall(base, wanted, own, found, squared):
     """
     m, k = found.shape
     near = rows_within(base, wanted, squared[:, -1])
-    if near is None:  # duplicates without end
+    if near is None:  # too many duplicates
         last = _search(_flat_index(base), wanted, k, own, None)[0][:, -1]
     else:
         query, row, d2 = near

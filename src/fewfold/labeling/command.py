@@ -71,7 +71,7 @@ def label(
     quick : bool
         Answer by a few candidates without holding labels out: no error is stated.
     abstain : float, optional
-        Leave labels empty that are less sure than this.
+        Leave labels with a lower confidence empty.
     spreadsheet_safe : bool
         Put an apostrophe before ids and names that a spreadsheet would take for a formula.
     keep_spellings : bool

@@ -114,7 +114,7 @@ def extra_files(
     task : str
         What is predicted; numbers have no probabilities.
     spreadsheet_safe : bool
-        Guard texts that look like formulas.
+        Put an apostrophe before texts that look like formulas.
     """
     unknown = [name for name in also if name not in EXPORTS]
     if unknown:

@@ -178,10 +178,10 @@ def _prepared(plan) -> list[str]:
     if plan is None:
         return []
     skewed = [c["name"] for c in plan["columns"] if c.get("quantiles")]
-    words = "Columns share a unit and keep their spreads" if plan["unit"] else (
+    words = "Columns seem to share a unit, so they are not scaled" if plan["unit"] else (
         "Columns are standardized")  # fmt: skip
     if skewed:
-        words += f"; ranks stand for the values of {listed(skewed)}, which are very skewed"
+        words += f"; the values of {listed(skewed)}, very skewed, are replaced by ranks"
     return [f"{words} (--scale)."]
 
 

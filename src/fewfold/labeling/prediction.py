@@ -179,7 +179,7 @@ def predict(
         The file to write, of the kind its name says: CSV, TSV, Parquet, Feather, Excel, JSON;
         h5ad where the rows are from one.
     abstain : float, optional
-        Labels less sure than this are left empty.
+        Labels with a lower confidence are left empty.
     spreadsheet_safe : bool
         Put an apostrophe before texts in the CSV that a spreadsheet would take for a formula.
     echo : callable

@@ -39,9 +39,15 @@ class Labeled:
 
     Examples
     --------
-    >>> found = fewfold.label(frame, target="species")  # doctest: +SKIP
-    >>> frame["species"] = found.labels.to_numpy()  # doctest: +SKIP
-    >>> found.predict(new_rows)["label"]  # doctest: +SKIP
+    >>> import fewfold
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> frame = iris.data.assign(species=iris.target_names[iris.target])
+    >>> frame.loc[frame.index % 10 > 0, "species"] = ""
+    >>> found = fewfold.label(frame, target="species", quick=True)
+    >>> frame["species"] = found.labels.to_numpy()
+    >>> found.predict(iris.data[:2])["label"].tolist()
+    ['setosa', 'setosa']
     """
 
     table: pd.DataFrame

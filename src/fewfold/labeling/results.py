@@ -15,7 +15,7 @@ def labels_table(answer: dict, classes, ids, id_name, abstain=None) -> pd.DataFr
         ``label``, ``confidence``, ``given``; ``second`` for classes, ``low`` and ``high`` for
         numbers.
     abstain : float, optional
-        Labels less sure than this are left empty.
+        Labels with a lower confidence are left empty.
     """
     n = len(answer["label"])
     names = ids if ids is not None else np.arange(1, n + 1)

@@ -45,7 +45,7 @@ def single_examples(y, classes) -> list[dict]:
         note(
             "single example",
             f"{len(few)} class{'es have' if len(few) > 1 else ' has'} one labeled row only "
-            f"({shown}): nothing can check what is learnt of "
+            f"({shown}): nothing can check what is learned about "
             f"{'them' if len(few) > 1 else 'it'}. Label a few more.",
             np.flatnonzero((y >= 0) & (counts[np.maximum(y, 0)] == 1)),
         )
@@ -93,8 +93,8 @@ def uneven_scales(X, names=None) -> list[dict]:
         note(
             "scales",
             f"The columns' spreads reach from {spread[live].min():.3g} to {spread[widest]:.3g} "
-            f"(column {name}), so that the widest decide alone which rows are alike. Bring them "
-            "to one scale first (tables: --scale standard), unless they are meant so.",
+            f"(column {name}), so the columns of largest spread alone decide which rows are "
+            "similar. Scale them first (tables: --scale standard), unless this is intended.",
         )
     ]
 
@@ -312,7 +312,7 @@ def classes_not_answered(y, predicted, classes) -> list[dict]:
         note(
             "class without rows",
             f"No row without label is labeled {shown}{' and more' if len(lost) > 8 else ''}: "
-            "these labels do not tell it from the others. It is most likely among the least sure "
-            "rows: label some of those.",
+            "these labels do not separate it from the others. Its rows are most likely among those "
+            "of low confidence: label some of them.",
         )
     ]

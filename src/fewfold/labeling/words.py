@@ -97,10 +97,10 @@ def trivial_words(summary: dict) -> str:
         return ""
     value = loss_words(trivial["value"], summary["task"])
     what = "the mean" if summary["task"] == "regression" else repr(trivial["answer"])
-    line = f"Always answering {what} would err by {value}."
+    line = f"Always answering {what} would give an error of {value}."
     if not trivial["beaten"]:
         line += (
-            " These labels do not show that we are better: the columns may say little about the "
-            "target, or more labels are needed."
+            " These labels do not show that the answer is better than that: the columns may "
+            "say little about the target, or more labels are needed."
         )
     return line

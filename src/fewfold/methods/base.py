@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -202,7 +203,8 @@ class Record:
         tree = ast.parse(Path(source).read_text(encoding="utf-8"))
         found = (n for n in tree.body if getattr(n, "name", None) == name)
         text = next((ast.get_docstring(node) for node in found), None) or ""
-        return " ".join(text.partition("\n\n")[0].split())
+        sentence = " ".join(text.partition("\n\n")[0].split())
+        return re.sub(r" \(?\[[a-z]+-\d{4}\]\)?", "", sentence)  # papers are named in the docs
 
     def options(self, settings: dict) -> dict:
         """Return a config entry's settings under the names of the target's arguments."""

@@ -148,7 +148,7 @@ def _columns(overview: Overview) -> str:
         f"{who} {verb} best, or not significantly worse than the best, in {most} "
         f"of {len(overview.columns)} comparisons"
     )
-    text += "; no other method reaches that." if len(top) < len(wins) else "."
+    text += ", more than any other method." if len(top) < len(wins) else "."
     if len(top) > MOST_NAMED:
         text += f" {next(iter(wins))} has the lowest mean rank."
     # A method that was not run everywhere cannot have the most.

@@ -45,7 +45,7 @@ def label_file(path, target=None, *, serve=False, port=0, browser=True, promise=
     if answers is not None and share is None:
         raise InputError("--answers: say what is to be proven, such as --promise 2%.")
     if merge and not serve:
-        raise InputError("--merge takes answers over into a session: give --serve too.")
+        raise InputError("--merge imports answers into a session: give --serve too.")
     if serve:
         known = {"keep_spellings", *(field.name for field in fields(FileOptions))}
         chosen = {key: value for key, value in options.items() if key in known}
@@ -75,7 +75,7 @@ def serve_file(path, target=None, *, port=0, out=None, promise=None, level=0.95,
         As in `fewfold.session.session.LabelingSession`.
     open_browser : bool
     merge : sequence of path-like
-        Journals of other people whose answers are taken over.
+        Journals of other people whose answers are imported.
     **options
         Options of the reader, as in `fewfold.label`.
     """
@@ -107,6 +107,6 @@ def merge_journals(opened, paths, echo) -> None:
     """Import other people's answers; report where they disagree with existing ones."""
     for path in paths:
         n, disagreements = opened.session.merge(path)
-        echo(f"{path}: {n} answers taken over, {len(disagreements)} disagree with answers here.")
+        echo(f"{path}: {n} answers imported, {len(disagreements)} disagree with answers here.")
         for row, ours, theirs in disagreements[:20]:
             echo(f"  {opened.views.name(row)}: {ours} here, {theirs} there")

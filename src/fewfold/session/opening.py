@@ -113,21 +113,34 @@ def open_session(rows, target=None, **options) -> LabelingSession:
 
     Parameters
     ----------
-    rows, target
-        As in `fewfold.label`; a target without any label is a cold start.
+    rows : path-like or data frame
+        As in `fewfold.label`. A call with the same rows resumes from the answers in its folder.
+    target : str, optional
+        The label column. If it has no label yet, name the classes first, by ``add_class``.
     **options
-        Of `open_file`: ``out``, ``promise``, ``level``, ``seed`` and options of the reader.
+        ``out`` (folder for the answers), ``promise`` (largest share of wrong labels), ``level``
+        (0.95: confidence of intervals and promise), ``seed``, and how the file is read.
 
     Returns
     -------
     LabelingSession
+        Call its ``close`` at the end.
 
     Examples
     --------
-    >>> session = fewfold.open_session("my.csv", "species", promise=0.02)  # doctest: +SKIP
-    >>> offer = session.suggest()  # doctest: +SKIP
-    >>> session.answer(offer.row, "setosa")  # doctest: +SKIP
-    >>> session.estimate().high, session.promise().words()  # doctest: +SKIP
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> names = iris.target_names[iris.target]
+    >>> table = iris.data.assign(species=names)
+    >>> table.loc[table.index % 10 > 0, "species"] = ""
+    >>> session = open_session(table, "species", promise=0.1, out=tempfile.mkdtemp())
+    >>> for _ in range(10):
+    ...     offer = session.suggest()
+    ...     session.answer(offer.row, names[offer.row])
+    >>> 0 <= session.estimate().high <= 1
+    True
+    >>> session.close()
     """
     return open_file(rows, target, **options).session
 

@@ -204,14 +204,14 @@ class Record:
     def merge(self, path) -> tuple[int, list[tuple[int, str, str]]]:
         """Import the answers of another journal about the same rows.
 
-        Rows that have an answer here keep it. Returns how many were taken over, and the
+        Rows that have an answer here keep it. Returns how many were imported, and the
         disagreements: row, answer here, answer there.
         """
         about, events, _ = read_journal(path)
         if (about.get("n_rows"), about.get("digest")) != (
             self.journal.about.get("n_rows"), self.journal.about.get("digest"),
         ):  # fmt: skip
-            raise InputError(f"{path} is about other rows, so its answers cannot be taken over.")
+            raise InputError(f"{path} is about other rows, so its answers cannot be imported.")
         theirs: dict[int, dict] = {}
         for event in events:
             if event["kind"] in ("answer", "not_sure"):

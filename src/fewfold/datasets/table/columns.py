@@ -18,7 +18,7 @@ from fewfold.datasets.table.dates import DATE, describe_dates
 from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place
 from fewfold.datasets.table.texts import describe_texts
-from fewfold.datasets.table.written_numbers import MOSTLY, find_style, read_written
+from fewfold.datasets.table.written_numbers import MOSTLY, find_style, is_written, read_written
 from fewfold.exceptions import InputError
 from fewfold.system.file_schema import LARGEST_NUMBER
 from fewfold.system.wording import counted
@@ -160,10 +160,10 @@ def _as_asked(name, series, place, wish):
         return _left_out(name, EMPTY)
     found = None
     if kind == "number":
-        style = find_style(given.tolist(), wish.decimal)
+        style = find_style([cell for cell in given.tolist() if is_written(cell)], wish.decimal)
         numbers = strict_numbers(name, text, place, style, others_empty=True)
-        found = number_column(name, numbers, place, True)
-        if found["kind"] == "number":
+        if numbers.notna().any():
+            found = number_column(name, numbers, place, True)
             found |= {} if style is None else {"written": style}
             if n_others := int((numbers.isna().to_numpy() & (text != "")).sum()):
                 found |= {"others_empty": True, "n_others": n_others}

@@ -20,17 +20,20 @@ from fewfold.datasets.table.columns import (
     number_column,
 )
 from fewfold.datasets.table.encoding import COLUMN_TYPES, count_features
+from fewfold.datasets.table.marks import column_text
 from fewfold.datasets.table.messages import Place, listed
-from fewfold.datasets.table.written_numbers import style_words
+from fewfold.datasets.table.written_numbers import numbers_among, style_words
 from fewfold.exceptions import InputError
 from fewfold.system.wording import counted
 
 SCALES = ("auto", "standard", "none")
 # Spreads that differ by more than this: large columns would drown the others in any distance.
 SPREAD_RATIO = 5.0
+MANY = 0.4  # share of numbers from which a column of codes is named
+MOST_LOOKED_AT = 2000  # rows, for that
 FEWEST_NAMES = 20  # rows from which whole numbers that all differ may be names
 AS_ASKED = LEFT_OUT
-SCALED = "Number columns are brought to mean 0 and spread 1"
+SCALED = "Number columns are standardized (mean 0, standard deviation 1)"
 _WORDS = {
     "date": "dates, which become years, season, weekday and, where given, hour",
     "text": "free text, which becomes the main directions of its weighted words (TF-IDF, SVD)",
@@ -179,6 +182,7 @@ def understand_table(
     notes = [
         *_notes_on_reading(plan.columns),
         *([] if decimal else _notes_on_decimals(plan.columns, frame, place)),
+        *_notes_on_codes(plan.columns, frame, place),
         *_notes_on_names(plan, frame, place),
         *_notes_on_gaps(plan.columns),
     ]
@@ -272,6 +276,29 @@ def _thousandths(series):
     return bool(whole.all() and (values % 1000 > 0.5).any())
 
 
+def _notes_on_codes(columns, frame, place):
+    """Name columns that are numbers in many cells, but not alike enough to be read as such."""
+    lines = []
+    for name in (c["name"] for c in columns if c["kind"] == "code"):
+        cells = [cell for cell in column_text(frame[name].iloc[:MOST_LOOKED_AT]) if cell]
+        count, units, other = numbers_among(cells)
+        if count < MANY * len(cells):
+            continue
+        if len(units) > 1:
+            lines.append(
+                f"{name!r}: numbers of several units ({listed(units)}). To use them as numbers, "
+                "write all in one unit."
+            )
+        else:
+            asked = place.option("types", [f"{name}=number"])
+            lines.append(
+                f"{name!r}: {count} of {counted(len(cells), 'cell')} are numbers, others such as "
+                f"{other!r} are not. To use the numbers, write all cells alike, or take the "
+                f"others as empty ({asked})."
+            )
+    return lines
+
+
 def _notes_on_names(plan, frame, place):
     """Name a column of numbers that may be the rows' names, where nothing else is."""
     if plan.id_column is not None or len(frame) < FEWEST_NAMES:
@@ -284,8 +311,8 @@ def _notes_on_names(plan, frame, place):
     if len(found) != 1 or len(plan.columns) == 1:
         return []
     return [
-        f"{found[0]!r}: another whole number in each row, used as a number. If it only names the "
-        f"rows: {place.option('ids', found)}"
+        f"{found[0]!r}: a different whole number in each row, used as a number. If it only names "
+        f"the rows: {place.option('ids', found)}"
     ]
 
 
@@ -316,7 +343,7 @@ def _use_the_id(plan, frame, place):
     raise InputError(
         f"{place.where}: no column is left for features "
         f"({left or 'the target is the only column'}). "
-        "Give a table with at least one column of numbers or categories beside the target."
+        "Give a table with at least one column of numbers or categories besides the target."
     )
 
 

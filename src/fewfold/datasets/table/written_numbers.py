@@ -19,6 +19,11 @@ MOSTLY = 0.9
 _FIRST = 50  # different cells after which most columns of words are known as such
 
 
+def is_written(cell: str) -> bool:
+    """Return whether a cell is a number, perhaps with a unit."""
+    return _CELL.fullmatch(cell) is not None
+
+
 def find_style(cells: list[str], decimal: str | None = None) -> dict | None:
     """Return the style in which a column's numbers are written, None if they are not numbers.
 
@@ -37,6 +42,8 @@ def find_style(cells: list[str], decimal: str | None = None) -> dict | None:
     True
     """
     different = list(dict.fromkeys(cells))
+    if not different:
+        return None
     for some in (different[:_FIRST], different):
         found = [m for cell in some if (m := _CELL.fullmatch(cell))]
         if len(found) < MOSTLY * len(some):
@@ -126,6 +133,20 @@ def read_written(text: np.ndarray, style: dict) -> np.ndarray:
                 known[cell] = number(cell)
             out[i] = known[cell]
     return out
+
+
+def numbers_among(cells: list[str]) -> tuple[int, list[str], str]:
+    """Return how many cells are numbers, their units, and the first cell that is not one.
+
+    Examples
+    --------
+    >>> numbers_among(["577 kcal", "~640 kcal", "380 kcal"])
+    (2, ['kcal'], '~640 kcal')
+    """
+    found = [_CELL.fullmatch(cell) for cell in cells]
+    units = {m["after"] or m["before"] or "" for m in found if m}
+    other = next((cell for cell, m in zip(cells, found, strict=True) if not m), "")
+    return sum(m is not None for m in found), sorted(units), other
 
 
 def style_words(style: dict) -> str:

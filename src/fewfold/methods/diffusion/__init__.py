@@ -67,7 +67,7 @@ RECORDS = (
             _plain("diffusion_free", "The same, with classes of any size.", {"sources": "labels"}),
             _plain(
                 "spreading",
-                "Labels that travel short ways.",
+                "Labels that reach less far over the graph.",
                 _SHORT_WAYS,
                 class_shares="labels",
                 graph="near",
@@ -82,7 +82,7 @@ RECORDS = (
                 quick=True,
             ),
             Candidate(
-                "The same, labels travelling short ways.",
+                "The same, with labels that reach less far.",
                 name="image_spreading",
                 family="images",
                 # Short ways: with up to 100 labels better than the default of 0.995.

@@ -20,7 +20,7 @@ def compute_basis(
     n_jobs: int | None = None,
     dtype: str = "float32",
 ) -> dict[str, np.ndarray]:
-    """Compute the manifold model: the smoothest functions on a graph ([eigenbasis] Step 2).
+    """Compute the manifold model: the smoothest functions on a graph ([eigenbasis-2002] Step 2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Eigenbasis classifier: least squares on the smooth functions of a graph ([eigenbasis])."""
+"""Eigenbasis classifier: least squares on the smooth functions of a graph ([eigenbasis-2002])."""
 
 from __future__ import annotations
 

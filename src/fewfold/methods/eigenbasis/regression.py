@@ -128,7 +128,7 @@ class BasisFit:
 def fit_basis(
     E, targets, eigenvalues, ridge: float | str = 0.0, smoothness: float = SMOOTHNESS
 ) -> BasisFit:
-    """Fit targets by least squares on eigenvectors ([eigenbasis] Step 3).
+    """Fit targets by least squares on eigenvectors ([eigenbasis-2002] Step 3).
 
     Minimizes ``mean((targets - E a)^2) + ridge * sum(s_j a_j^2)``, with ``s_j`` the
     eigenvalues to the power of ``smoothness``, divided by their mean. With 1 the penalty is the

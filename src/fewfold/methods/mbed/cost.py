@@ -1,4 +1,4 @@
-"""The class terms of the Mbed cost and their exact gradients, for K classes ([mbed] Eqs. 11-19).
+"""The class terms of the Mbed cost and their gradients, for K classes ([mbed-2005] Eqs. 11-19).
 
 Every term returns ``(value, gradient)``. The embedding term is in `gradient` and `sampled`.
 """

@@ -44,7 +44,7 @@ from fewfold.methods.state import Field, Setting
 
 @dataclass(eq=False, repr=False)
 class MbedClassifier(SemiSupervisedClassifier):
-    """Large-margin embedding: class boundaries are fixed and the data move ([mbed]).
+    """Large-margin embedding: class boundaries are fixed and the data move ([mbed-2005]).
 
     Parameters
     ----------

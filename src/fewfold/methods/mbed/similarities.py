@@ -1,4 +1,4 @@
-"""From rows or dissimilarities to neighborhood probabilities P ([mbed] Eq. 1)."""
+"""From rows or dissimilarities to neighborhood probabilities P ([mbed-2005] Eq. 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Size-constrained spectral clustering: ratio cut, k-means with bounds ([multimanifold] Eq. 3)."""
+"""Size-constrained spectral clustering: ratio cut, bounded k-means ([multimanifold-2009] Eq. 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local covariances: the shape of the data around each point ([multimanifold] Section 3.1)."""
+"""Local covariances: the shape of the data around each point ([multimanifold-2009] Section 3.1)."""
 
 from __future__ import annotations
 

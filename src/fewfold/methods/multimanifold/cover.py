@@ -2,7 +2,7 @@
 
 Close points share their neighbors, hence their covariance, even on different manifolds. The
 paper therefore keeps one point, drops its neighborhood, walks to the nearest point left and
-repeats ([multimanifold] Section 3.1).
+repeats ([multimanifold-2009] Section 3.1).
 """
 
 from __future__ import annotations
