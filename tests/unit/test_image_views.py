@@ -8,8 +8,15 @@ from sklearn.datasets import load_digits
 from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph
 from fewfold.methods.views import answers
-from fewfold.methods.views.description import describe, graphs_of, is_turned, random_features
+from fewfold.methods.views.description import (
+    describe,
+    edge_features,
+    graphs_of,
+    is_turned,
+    random_features,
+)
 from fewfold.methods.views.estimator import ImageViewsClassifier
+from fewfold.transforms.framing import framed
 from fewfold.transforms.rotated import rotated_images
 
 X, DIGIT = load_digits(return_X_y=True)
@@ -213,3 +220,16 @@ def test_colors_tell_classes_apart_where_they_do_and_are_ignored_where_not(by_co
     assert np.mean(model.predict(images.reshape(n, -1)) != truth) < 0.1
     names = {name.rsplit("_poisson", 1)[0] for name in model.details_ if name.endswith("poisson")}
     assert names == {"invariant", "edges", "edges_and_colors"}
+
+
+def test_small_images_are_framed_and_new_ones_as_the_old_ones_were():
+    images = np.kron(X.reshape(-1, 8, 8)[:300], np.ones((2, 2))).reshape(300, 256)
+    given = np.where(np.arange(300) < 60, DIGIT[:300], -1)
+    model = ImageViewsClassifier((16, 16), n_random=200)
+    found = model.prepare(images)
+    edges = edge_features(framed(images, (16, 16)), (28, 28))
+    np.testing.assert_allclose((edges - found["mean"]) @ found["axes"], found["points"], atol=1e-5)
+    model.fit(images, given, shared=found)
+    assert np.mean(model.predict(images[60:]) != DIGIT[60:300]) < 0.05
+    again = ImageViewsClassifier.from_arrays(*model.to_arrays())
+    np.testing.assert_array_equal(again.predict(images), model.predict(images))

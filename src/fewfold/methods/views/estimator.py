@@ -15,6 +15,7 @@ from fewfold.methods.state import Field, Setting
 from fewfold.methods.views import answers
 from fewfold.methods.views.description import (
     RIDGE,
+    as_seen,
     describe,
     edge_features,
     graphs_of,
@@ -22,7 +23,6 @@ from fewfold.methods.views.description import (
     random_blocks,
     random_features,
 )
-from fewfold.transforms.canonical import canonicalize
 
 # Of scores: the one with which they tell best, as probabilities, the classes of rows left out.
 _FACTORS = np.geomspace(1, 64, 25)
@@ -187,9 +187,8 @@ class ImageViewsClassifier(CandidateClassifier):
     def _proba(self, X, shared, rows):
         if shared is not None:
             return self._answer[rows]
-        if self.turned_:
-            X = canonicalize(X, self.image_shape_, ["rotate"])
-        points = (edge_features(X, self.image_shape_) - self.mean_) @ self.axes_
+        images, shape = as_seen(X, self.image_shape_, self.turned_)
+        points = (edge_features(images, shape) - self.mean_) @ self.axes_
         scores = random_features(points, self.frequencies_) @ self.coef_
         return softmax(scores.astype(np.float64) * self.sharpness_, axis=1)
 
@@ -211,5 +210,6 @@ class ImageViewsClassifier(CandidateClassifier):
                 f"{type(self).__name__}: image_shape {shape}, {self.n_features_in_} columns and "
                 f"{len(self.coef_)} coefficients do not fit together."
             )
-        if edge_features(np.zeros((1, size), np.float32), shape).shape[1] != len(self.mean_):
+        nothing = as_seen(np.zeros((1, size), np.float32), shape, False)
+        if edge_features(*nothing).shape[1] != len(self.mean_):
             raise InputError(f"{type(self).__name__}: 'mean_' does not fit image_shape {shape}.")
