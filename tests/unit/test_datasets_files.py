@@ -141,7 +141,9 @@ def test_missing_features_are_filled_and_booleans_are_numbers(tmp_path):
     data = read_table(tmp_path / "a.csv", "y")
     assert data.feature_names == ["a", "b", "d"]  # c is empty; d never changes, but is a number
     assert data.X.tolist() == [[1, 1, 5], [2.5, 0, 5], [4, 1, 5]]
-    assert any("1 empty cell is filled with the column's median, in 'a'" in note for note in data.notes)
+    assert any(
+        "1 empty cell is filled with the column's median, in 'a'" in note for note in data.notes
+    )
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "h5", "chunked", "mtx", "sparse"])
