@@ -126,8 +126,9 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     >>> large.cpu_s > 1000 * small.cpu_s
     True
     """
+    few = []
     if stage in LABEL_STAGES and sizes.n <= MANY_ROWS:
-        stage, kind = "train_method", ""
+        few = [need("train_method", sizes)]
     found = known_kind(stage, kind)
     keys = (
         [(stage, found)]
@@ -137,7 +138,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     columns = columns_measured(stage, found)
     if stage != "train_method":
         sizes = sizes._replace(fits=1)
-    needs = [
+    needs = few + [
         Need(
             seconds.at(sizes, columns),
             memory.at(sizes._replace(fits=1), columns),

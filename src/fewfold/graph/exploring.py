@@ -16,6 +16,8 @@ from fewfold.graph.settings import GraphSettings
 
 # Rows looked at, for each row and in each round: those that most of its neighbors lead to.
 WIDTH = 40
+# Of these, those that a finer metric ranks: a row looked at there costs as much as six.
+FINE = 12
 MOST_ROUNDS = 2
 # Rows whose candidates are in memory together.
 _BLOCK = 16_384
@@ -67,7 +69,7 @@ def explore(X, neighbors: Neighbors, settings: GraphSettings, progress=None) -> 
             found = second_neighbors(some, around, neighbors.indices)
             for part in ranking.parts(some, found):
                 rows = some[part]
-                near, at = ranking.nearest(rows, found[part], k, progress)
+                near, at = ranking.nearest(rows, found[part], k, progress, FINE)
                 indices[rows], distances[rows] = closest_first(
                     np.hstack([neighbors.indices[rows], near]),
                     np.hstack([neighbors.distances[rows], at]),

@@ -145,11 +145,12 @@ class Ranking:
             is_needed[self.own[some]] = True
         return np.flatnonzero(is_needed)
 
-    def nearest(self, some, found, k, progress=None):
+    def nearest(self, some, found, k, progress=None, n_fine=None):
         """Return those of some queries' candidates that are closest, and their distances."""
         if self.fine is None:
             return self._ranked(self.metric, some, found, k, progress)
-        best, _ = self._ranked(self.metric, some, found, max(k, self.n_fine), progress)
+        n_fine = max(k, n_fine or self.n_fine)
+        best, _ = self._ranked(self.metric, some, found, n_fine, progress)
         return self._ranked(self.fine, some, best, k, None)
 
     def _ranked(self, metric, some, found, n_kept, progress):
