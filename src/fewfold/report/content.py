@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-from fewfold.exceptions import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-TASKS = ("classification", "regression", "clustering")
 
 
 def where(rows: Sequence[Mapping], **values) -> list[Mapping]:
@@ -108,13 +101,13 @@ class DatasetView:
 
 @dataclass(frozen=True)
 class ExtraFigure:
-    """A matplotlib figure, or its data address, with its words; ``dataset`` may be None."""
+    """A figure of a method, as a data address, with its words."""
 
     title: str
     caption: str
-    dataset: str | None
-    method: str | None
-    figure: Figure | str
+    dataset: str
+    method: str
+    figure: str
 
 
 @dataclass(frozen=True)
@@ -155,31 +148,3 @@ class ReportContent:
     extra_figures: Sequence[ExtraFigure] = ()
     skipped: Sequence[tuple[str, str, str]] = ()
     title: str = "fewfold report"
-
-
-def check(content: ReportContent) -> None:
-    """Raise InputError where an array does not fit its dataset."""
-    for name, view in content.datasets.items():
-        _check_view(name, view)
-
-
-def _check_view(name: str, view: DatasetView) -> None:
-    if view.task not in TASKS:
-        raise InputError(f"Dataset {name!r} has task {view.task!r}; use one of {', '.join(TASKS)}.")
-    if view.y is not None and len(view.y) != view.n_rows:
-        raise InputError(f"Dataset {name!r} has {view.n_rows} rows but y has {len(view.y)}.")
-    if (view.map2d is None) != (view.shown is None):
-        raise InputError(f"Dataset {name!r} needs both of map2d and shown, or neither.")
-    if view.map2d is not None and np.shape(view.map2d) != (len(view.shown), 2):
-        raise InputError(
-            f"Dataset {name!r} shows {len(view.shown)} rows but map2d has shape "
-            f"{np.shape(view.map2d)}; give one (x, y) pair per shown row."
-        )
-    for method, prediction in view.predictions.items():
-        for part in ("labels", "confidence"):
-            values = getattr(prediction, part)
-            if values is not None and len(values) != view.n_rows:
-                raise InputError(
-                    f"Dataset {name!r} has {view.n_rows} rows but the {part} of method "
-                    f"{method!r} have {len(values)}; give one per row."
-                )

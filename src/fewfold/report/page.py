@@ -14,12 +14,11 @@ from fewfold.report import (
     graphs,
     maps,
     overview,
-    pictures,
     rulegraph,
     samples,
     tables,
 )
-from fewfold.report.content import DatasetView, PredictionView, ReportContent, check, where
+from fewfold.report.content import DatasetView, PredictionView, ReportContent, where
 
 WIDE, NARROW = 1000, 350  # a figure is drawn twice: small text would be lost on a phone
 MISTAKES, EXAMPLES = 40, 60
@@ -45,7 +44,6 @@ def render(content: ReportContent) -> str:
     >>> "<h1>An empty report</h1>" in page
     True
     """
-    check(content)
     template = _environment().get_template("page.html.j2")
     names = list(dict.fromkeys([*(row["dataset"] for row in content.summary), *content.datasets]))
     with_images = sum(view.images is not None for view in content.datasets.values())
@@ -70,7 +68,6 @@ def render(content: ReportContent) -> str:
         slowest=tables.slowest(content.stages),
         rules=_markup(rulegraph.draw(content.rule_edges, _rules_words(content))),
         settings=tables.settings_text(content.config),
-        figures=[_figure(f) for f in content.extra_figures if f.dataset not in names],
         maps={s["id"]: s["map"] for s in sections if s["map"]},
     )
 
@@ -121,7 +118,7 @@ def _dataset(
         "panels": _panels(content, name, found, about),
         "graphs": graphs.by_graph(content, name),
         "facts": tables.facts(view) if view else [],
-        "figures": [_figure(f) for f in content.extra_figures if f.dataset == name],
+        "figures": [f for f in content.extra_figures if f.dataset == name],
         "skipped": [(m, reason) for d, m, reason in content.skipped if d == name],
         "map": None,
         "chosen": None,
@@ -210,17 +207,6 @@ def _verdict(view: DatasetView, prediction: PredictionView, rows: np.ndarray) ->
         return f"mean squared error {findings.plain(np.nanmean((truth - guess) ** 2))} on {words}"
     wrong = int((truth != guess).sum())
     return f"{wrong} of {words} wrong ({findings.percent(wrong / len(rows))} %)"
-
-
-def _figure(extra) -> dict:
-    words = " · ".join(part for part in (extra.dataset, extra.method) if part)
-    is_drawn = isinstance(extra.figure, str)
-    return {
-        "title": extra.title,
-        "caption": extra.caption,
-        "about": words,
-        "src": extra.figure if is_drawn else pictures.figure_address(extra.figure),
-    }
 
 
 def _rules_words(content: ReportContent) -> str:
