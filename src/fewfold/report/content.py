@@ -122,8 +122,7 @@ class ReportContent:
     summary : sequence of rows
         Mean, s.d. and 95 % interval ``low`` to ``high`` over the trials. Errors are shares.
     comparisons : sequence of rows
-        Paired tests between methods, corrected for their number. A key ``protocol`` is
-        used where present; without it a test belongs to the dataset's first protocol.
+        Paired tests between methods, corrected for their number.
     datasets : mapping of name to DatasetView
     stages : sequence of rows
         Time and memory of every job.

@@ -105,8 +105,7 @@ def _dataset(
     content: ReportContent, name: str, index: int, sheet_bytes: int, about: dict[str, str]
 ) -> dict:
     found = findings.leaders(content, name)
-    main = [leader for leader in found if leader.protocol == found[0].protocol]
-    headline = main[-1] if main else None
+    headline = found[-1] if found else None
     view = content.datasets.get(name)
     section = {
         "id": f"dataset-{index}",
@@ -115,7 +114,7 @@ def _dataset(
         "headline": headline,
         "leaders": found,
         "oracles": _oracles(content, name),
-        "panels": _panels(content, name, found, about),
+        "panel": _panel(content, headline, about) if found else None,
         "graphs": graphs.by_graph(content, name),
         "facts": tables.facts(view) if view else [],
         "figures": [f for f in content.extra_figures if f.dataset == name],
@@ -137,26 +136,20 @@ def _oracles(content: ReportContent, name: str) -> list[str]:
     return [method for method in methods if method in oracles(content.config)]
 
 
-def _panels(
-    content: ReportContent, name: str, found: list[findings.Leader], about: dict[str, str]
-) -> list[dict]:
-    panels = []
-    for protocol in dict.fromkeys(leader.protocol for leader in found):
-        metric = found[0].metric
-        series = curves.gather(content.summary, name, protocol, metric)
-        best = [leader for leader in found if leader.protocol == protocol][-1]
-        label = (
-            f"{findings.axis_title(metric, protocol)} of {findings.counted(len(series), 'method')}"
-            f" on {name}; the best with {findings.counted(best.n_labeled, 'label')} is "
-            f"{best.method}, {findings.number(best.mean, metric)}."
-        )
-        title = findings.axis_title(metric, protocol)
-        wide, narrow = (
-            _markup(curves.figure(series, title, metric, width=width, label=label, about=about))
-            for width in (WIDE, NARROW)
-        )
-        panels.append({"protocol": protocol, "title": title, "wide": wide, "narrow": narrow})
-    return panels
+def _panel(content: ReportContent, best: findings.Leader, about: dict[str, str]) -> dict:
+    """Curves of a dataset's main metric, wide and narrow."""
+    series = curves.gather(content.summary, best.dataset, best.metric)
+    title = findings.axis_title(best.metric, best.protocol)
+    label = (
+        f"{title} of {findings.counted(len(series), 'method')} on {best.dataset}; the best with "
+        f"{findings.counted(best.n_labeled, 'label')} is {best.method}, "
+        f"{findings.number(best.mean, best.metric)}."
+    )
+    wide, narrow = (
+        _markup(curves.figure(series, title, best.metric, width=width, label=label, about=about))
+        for width in (WIDE, NARROW)
+    )
+    return {"title": title, "wide": wide, "narrow": narrow}
 
 
 def _shown_method(content, name: str, view: DatasetView, headline) -> str | None:
@@ -165,7 +158,7 @@ def _shown_method(content, name: str, view: DatasetView, headline) -> str | None
         return None
     order = [headline.method] if headline else []
     if headline:
-        series = curves.gather(content.summary, name, headline.protocol, headline.metric)
+        series = curves.gather(content.summary, name, headline.metric)
         order += [s.name for s in series]
     return next((m for m in order if m in view.predictions), next(iter(view.predictions)))
 
