@@ -6,7 +6,6 @@ from statistics import fmean, stdev
 import numpy as np
 
 from fewfold.report.content import DatasetView, ExtraFigure, PredictionView, ReportContent
-from fewfold.report.pictures import figure_address
 
 COLUMNS = {
     "metrics": (
@@ -114,7 +113,7 @@ def content(name="blobs", methods=("near", "far"), **changes):
         versions={"fewfold": "0.1.0"},
         command="fewfold run",
         created="2026-01-01",
-        extra_figures=[ExtraFigure("Energy", "It falls.", name, "near", figure_address(figure()))],
+        extra_figures=[ExtraFigure("Energy", "It falls.", name, "near", figure())],
         skipped=[("curve", "near", "needs classes")],
     )
     return ReportContent(**{**parts, **changes})

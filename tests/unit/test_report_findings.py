@@ -15,6 +15,7 @@ from fewfold.report.findings import (
     main_metric,
     mean_times,
     number,
+    ordered,
     plain,
     what_was_run,
 )
@@ -65,18 +66,32 @@ def test_an_oracle_is_shown_but_not_ranked():
     assert leaders(alone, "d")[0].method == "told"
 
 
-def test_less_is_better_and_nan_never_leads():
-    metrics, summary = tables("d", "mse", {"a": 0.9, "b": 0.7, "c": 0.5}, (10,))
+def test_higher_is_better_for_accuracy_and_nan_never_leads():
+    metrics, summary = tables("d", "accuracy", {"a": 0.5, "b": 0.7, "c": 0.9}, (10,))
     where(summary, method="c")[0]["mean"] = math.nan
     (leader,) = leaders(ReportContent(metrics, summary), "d")
     assert leader.method == "b"
 
 
+def test_tests_without_protocol_belong_to_the_first_one():
+    parts = [
+        tables("d", "error", {"a": 0.1, "b": 0.2}, (10,), p) for p in ("inductive", "transductive")
+    ]
+    summary = [row for part in parts for row in part[1]]
+    tests = compare(("a", "b", 0.6))
+    first, second = leaders(ReportContent(parts[0][0], summary, tests), "d")
+    assert (first.protocol, first.ties) == ("transductive", ("b",))
+    assert (second.protocol, second.untested) == ("inductive", ("b",))
+    tests = [{**test, "protocol": "inductive"} for test in tests]
+    first, second = leaders(ReportContent(parts[0][0], summary, tests), "d")
+    assert first.untested == ("b",) and second.ties == ("b",)
+
+
 def test_main_metric_prefers_error():
-    _, one = tables("d", "pair_error", {"a": 0.1}, (0,))
+    _, one = tables("d", "nmi", {"a": 0.1})
     _, two = tables("d", "error", {"a": 0.1})
     assert main_metric([*one, *two], "d") == "error"
-    assert main_metric(one, "d") == "pair_error"
+    assert main_metric(one, "d") == "nmi"
     assert main_metric(one, "other") is None
 
 
@@ -119,6 +134,10 @@ def test_mean_times_ignores_missing():
     assert list(mean_times(metrics).values()) == [(2.0, pytest.approx(0.1))]
 
 
+def test_ordered_keeps_the_rest_in_place():
+    assert ordered(["x", "b", "a", "x"], ("a", "b")) == ["a", "b", "x"]
+
+
 def test_spread_keeps_order_gap_and_bounds():
     rng = np.random.default_rng(1)
     for _ in range(50):
@@ -137,13 +156,15 @@ def test_ticks_lie_within_and_are_round():
 
 def test_curves_use_per_cent_and_log_axis_only_when_needed():
     _, summary = tables("d", "error", {"a": 0.01, "b": 0.5})
-    series = curves.gather(summary, "d", "error")
+    series = curves.gather(summary, "d", "transductive", "error")
     assert [s.name for s in series] == ["a", "b"]
     assert series[0].mean[0] == pytest.approx(1.0)
     assert "(%), log scale" in curves.figure(
         series, "error (%)", "error", width=900, label="x", about={}
     )
-    near = curves.gather(tables("d", "error", {"a": 0.4, "b": 0.5}, (10, 20))[1], "d", "error")
+    near = curves.gather(
+        tables("d", "error", {"a": 0.4, "b": 0.5}, (10, 20))[1], "d", "transductive", "error"
+    )
     assert "(%), log scale" not in curves.figure(
         near, "error (%)", "error", width=900, label="x", about={}
     )
@@ -154,7 +175,7 @@ def test_curves_use_per_cent_and_log_axis_only_when_needed():
 def test_marks_stay_inside_the_picture(width, budgets):
     _, summary = tables("d", "error", {f"m{i}": 0.001 * 2**i for i in range(12)}, budgets)
     summary[0] |= {"low": -1.0, "high": math.nan}
-    series = curves.gather(summary, "d", "error")
+    series = curves.gather(summary, "d", "transductive", "error")
     svg = curves.figure(series, "error (%)", "error", width=width, label="x", about={})
     height = float(re.search(r'viewBox="0 0 \d+ (\d+)"', svg)[1])
     for x, y in re.findall(r'd="M(-?[\d.]+) (-?[\d.]+)', svg):
@@ -182,6 +203,6 @@ def test_result_rows_sort_by_number_and_hold_times():
     assert row[10] == ("0.5", 0.5)
 
 
-def test_settings_keep_their_order():
-    text = report_tables.settings_text({"b": 0.5, "a": [1, {"c": None}]})
+def test_settings_keep_their_order_and_take_numpy():
+    text = report_tables.settings_text({"b": np.float32(0.5), "a": (1, {"c": None})})
     assert text == "b: 0.5\na:\n- 1\n- c: null\n"

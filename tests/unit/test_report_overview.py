@@ -1,9 +1,10 @@
 """The chart of all datasets and methods, and the conclusion drawn from it."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from _report_content import rows_of, tables
+from _report_content import content, rows_of, tables
 
 from fewfold.report.content import ReportContent, where
 from fewfold.report.overview import chart, conclusion, gather
@@ -91,3 +92,10 @@ def test_many_columns_become_one_per_dataset_and_zero_has_a_ratio():
     found = gather(ReportContent(metrics, summary))
     assert found.is_cut and [c.n_labeled for c in found.columns] == [30]
     assert found.cells["a", 0].ratio == 1 and found.cells["b", 0].ratio == 1  # both below 0.1 %
+
+
+def test_higher_is_better_for_scores():
+    given = content()
+    summary = [{**row, "metric": "ari"} for row in where(given.summary, metric="error")]
+    found = gather(replace(given, summary=summary))
+    assert found.methods[0] == "far" and found.cells["near", 0].ratio == pytest.approx(3)

@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from _report_content import HOSTILE, content, dataset, rows_of, tables
+from _report_content import HOSTILE, content, dataset, figure, rows_of, tables
 
+from fewfold.exceptions import InputError
 from fewfold.pipeline.provenance import templates_digest
 from fewfold.pipeline.result_tables import read_rows, write_table
 from fewfold.report.content import (
@@ -109,7 +110,7 @@ def test_names_from_outside_are_escaped():
         versions={HOSTILE: HOSTILE},
         skipped=[(HOSTILE, HOSTILE, HOSTILE)],
         rule_edges=[(HOSTILE, "b")],
-        extra_figures=[ExtraFigure(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE)],
+        extra_figures=[ExtraFigure(HOSTILE, HOSTILE, HOSTILE, HOSTILE, figure())],
         stages=rows_of("stages", (HOSTILE, HOSTILE, 1, 1, 1)),
     )
     given.metrics[0]["status"] = HOSTILE
@@ -168,6 +169,21 @@ def test_one_failed_trial_is_counted_and_named():
     given.metrics[0] |= {"status": "not converged", "value": np.nan}
     page = render(given)
     assert "1 of which did not end well" in page and "1 trial: not converged (1)" in page
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"y": np.zeros(3)}, "60 rows but y has 3"),
+        ({"task": "sorting"}, "task 'sorting'"),
+        ({"map2d": None}, "both of map2d and shown"),
+        ({"map2d": np.zeros((4, 2))}, r"shows 60 rows but map2d has shape \(4, 2\)"),
+        ({"predictions": {"m": PredictionView(1, 0, np.zeros(2))}}, "labels of method 'm' have 2"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(change, message):
+    with pytest.raises(InputError, match=message):
+        render(ReportContent(datasets={"d": replace(dataset(), **change)}))
 
 
 def test_size_stays_within_bounds():

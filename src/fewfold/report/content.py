@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from fewfold.exceptions import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TASKS = ("classification", "regression", "clustering")
 
 
 def where(rows: Sequence[Mapping], **values) -> list[Mapping]:
@@ -101,13 +108,13 @@ class DatasetView:
 
 @dataclass(frozen=True)
 class ExtraFigure:
-    """A figure of a method, as a data address, with its words."""
+    """A matplotlib figure, or its data address, with its words; ``dataset`` may be None."""
 
     title: str
     caption: str
-    dataset: str
-    method: str
-    figure: str
+    dataset: str | None
+    method: str | None
+    figure: Figure | str
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,8 @@ class ReportContent:
     summary : sequence of rows
         Mean, s.d. and 95 % interval ``low`` to ``high`` over the trials. Errors are shares.
     comparisons : sequence of rows
-        Paired tests between methods, corrected for their number.
+        Paired tests between methods, corrected for their number. A key ``protocol`` is
+        used where present; without it a test belongs to the dataset's first protocol.
     datasets : mapping of name to DatasetView
     stages : sequence of rows
         Time and memory of every job.
@@ -147,3 +155,31 @@ class ReportContent:
     extra_figures: Sequence[ExtraFigure] = ()
     skipped: Sequence[tuple[str, str, str]] = ()
     title: str = "fewfold report"
+
+
+def check(content: ReportContent) -> None:
+    """Raise InputError where an array does not fit its dataset."""
+    for name, view in content.datasets.items():
+        _check_view(name, view)
+
+
+def _check_view(name: str, view: DatasetView) -> None:
+    if view.task not in TASKS:
+        raise InputError(f"Dataset {name!r} has task {view.task!r}; use one of {', '.join(TASKS)}.")
+    if view.y is not None and len(view.y) != view.n_rows:
+        raise InputError(f"Dataset {name!r} has {view.n_rows} rows but y has {len(view.y)}.")
+    if (view.map2d is None) != (view.shown is None):
+        raise InputError(f"Dataset {name!r} needs both of map2d and shown, or neither.")
+    if view.map2d is not None and np.shape(view.map2d) != (len(view.shown), 2):
+        raise InputError(
+            f"Dataset {name!r} shows {len(view.shown)} rows but map2d has shape "
+            f"{np.shape(view.map2d)}; give one (x, y) pair per shown row."
+        )
+    for method, prediction in view.predictions.items():
+        for part in ("labels", "confidence"):
+            values = getattr(prediction, part)
+            if values is not None and len(values) != view.n_rows:
+                raise InputError(
+                    f"Dataset {name!r} has {view.n_rows} rows but the {part} of method "
+                    f"{method!r} have {len(values)}; give one per row."
+                )

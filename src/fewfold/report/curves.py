@@ -56,10 +56,10 @@ def styles(summary, dataset: str) -> dict[str, int]:
     return {method: i for i, method in enumerate(methods)}
 
 
-def gather(summary, dataset: str, metric: str) -> list[Series]:
+def gather(summary, dataset: str, protocol: str, metric: str) -> list[Series]:
     """The series of a figure, one per method, best at the most labels first."""
     style = styles(summary, dataset)
-    rows = where(summary, dataset=dataset, metric=metric)
+    rows = where(summary, dataset=dataset, protocol=protocol, metric=metric)
     scale = 100.0 if metric in SHARES else 1.0
     found = []
     for method in dict.fromkeys(row["method"] for row in rows):

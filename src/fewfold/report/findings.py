@@ -10,14 +10,16 @@ from fewfold.methods.registry import oracles
 from fewfold.report.content import ReportContent, where
 from fewfold.system.wording import plural
 
-SHARES = ("error", "pair_error")  # shown in per cent
-METRICS = ("error", "mse", "pair_error")  # the main one first; less is better
+SHARES = ("error", "pair_error", "accuracy")  # shown in per cent
+HIGHER_IS_BETTER = ("accuracy", "ari", "nmi", "r2")
+MAIN_METRICS = ("error", "mse", "pair_error")
+MAIN_PROTOCOLS = ("transductive", "inductive")
 LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Leader:
-    """The best method of one dataset and number of labels.
+    """The best method of one dataset, protocol and number of labels.
 
     ``ties`` are methods not significantly worse, ``worse`` those that are, and ``untested``
     those for which no test could be made.
@@ -80,19 +82,26 @@ def unit(metric: str) -> str:
 
 def axis_title(metric: str, protocol: str) -> str:
     """The title of a figure's value axis."""
+    where = {"transductive": "on unlabeled rows", "inductive": "on held-out rows"}
     name = {"mse": "mean squared error", "pair_error": "pair error"}.get(metric, metric)
-    name += " on held-out rows" if protocol == "inductive" else " on unlabeled rows"
+    name = f"{name} {where.get(protocol, f'({protocol})')}"
     return f"{name} (%)" if metric in SHARES else name
 
 
+def ordered(values, first: tuple[str, ...]) -> list[str]:
+    """Unique values, those named in ``first`` before the others, which keep their order."""
+    seen = list(dict.fromkeys(values))
+    return [v for v in first if v in seen] + [v for v in seen if v not in first]
+
+
 def main_metric(summary, dataset: str) -> str | None:
-    """The metric a dataset is judged by: error or mse, pair_error where it is clustered only."""
-    found = {row["metric"] for row in where(summary, dataset=dataset)}
-    return next((metric for metric in METRICS if metric in found), None)
+    """The metric a dataset is judged by: error, mse or pair_error, else its first."""
+    metrics = ordered((row["metric"] for row in where(summary, dataset=dataset)), MAIN_METRICS)
+    return metrics[0] if metrics else None
 
 
 def leaders(content: ReportContent, dataset: str) -> list[Leader]:
-    """The best method for each number of labels of a dataset, in that order.
+    """The best method for each protocol and number of labels of a dataset, in that order.
 
     Oracles, which use the true labels, are not ranked, unless there are no others.
     """
@@ -102,22 +111,32 @@ def leaders(content: ReportContent, dataset: str) -> list[Leader]:
     given = oracles(content.config)
     table = [row for row in table if row["method"] not in given] or table
     found = []
-    for n_labeled in sorted({row["n_labeled"] for row in table}):
-        tests = where(content.comparisons, dataset=dataset, n_labeled=n_labeled, metric=metric)
-        found.append(_leader(where(table, n_labeled=n_labeled), tests))
+    protocols = ordered((row["protocol"] for row in table), MAIN_PROTOCOLS)
+    for protocol in protocols:
+        part = where(table, protocol=protocol)
+        for n_labeled in sorted({row["n_labeled"] for row in part}):
+            rows = where(part, n_labeled=n_labeled)
+            tests = where(content.comparisons, dataset=dataset, n_labeled=n_labeled, metric=metric)
+            tests = [test for test in tests if test.get("protocol", protocols[0]) == protocol]
+            found.append(_leader(rows, tests, dataset, protocol, n_labeled, metric))
     return found
 
 
-def _leader(rows, tests) -> Leader:
+def _leader(rows, tests, dataset, protocol, n_labeled, metric) -> Leader:
     # Trials that failed are left out of the mean, and they may be the hard ones: a method
     # with failures leads only when every method has some.
-    best, *others = sorted(rows, key=lambda row: (row["failed"] > 0, row["mean"]))
+    sign = -1.0 if metric in HIGHER_IS_BETTER else 1.0
+    best, *others = sorted(rows, key=lambda row: (row["failed"] > 0, sign * row["mean"]))
     groups: dict[str, list[str]] = {"ties": [], "worse": [], "untested": []}
     for row in others:
         groups[_verdict(tests, best["method"], row["method"])].append(row["method"])
-    own = ("dataset", "protocol", "n_labeled", "metric", "method", "mean", "low", "high", "trials")
     return Leader(
-        *(best[key] for key in own), **{key: tuple(names) for key, names in groups.items()}
+        dataset,
+        protocol,
+        n_labeled,
+        metric,
+        *(best[key] for key in ("method", "mean", "low", "high", "trials")),
+        **{key: tuple(names) for key, names in groups.items()},
     )
 
 

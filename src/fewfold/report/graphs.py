@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 
 from fewfold.report.content import ReportContent, where
-from fewfold.report.findings import main_metric, number
+from fewfold.report.findings import HIGHER_IS_BETTER, MAIN_PROTOCOLS, main_metric, number, ordered
 
 OWN = "its own neighbors"  # of methods that may, but need not, be given a graph
 _REFERENCES = (("kernel", "kernels"), ("manifold", "manifolds"), ("graph", "graphs"))
@@ -32,6 +32,8 @@ def by_graph(content: ReportContent, dataset: str) -> dict | None:
     graphs = list(dict.fromkeys(graph for family in families for graph in family))
     metric = main_metric(content.summary, dataset)
     table = where(content.summary, dataset=dataset, metric=metric)
+    protocols = ordered((row["protocol"] for row in table), MAIN_PROTOCOLS)
+    table = where(table, protocol=protocols[0]) if protocols else table
     means = {(row["method"], row["n_labeled"]): row["mean"] for row in table}
     budgets = sorted({budget for _, budget in means})
     rows = []
@@ -40,7 +42,8 @@ def by_graph(content: ReportContent, dataset: str) -> dict | None:
             values = [means.get((family.get(graph), budget), math.nan) for graph in graphs]
             known = [value for value in values if math.isfinite(value)]
             if len(known) > 1:
-                cells = [(number(v, metric), v == min(known)) if v == v else None for v in values]
+                best = max(known) if metric in HIGHER_IS_BETTER else min(known)
+                cells = [(number(v, metric), v == best) if v == v else None for v in values]
                 rows.append((" / ".join(family.values()), budget, cells))
     return {"graphs": graphs, "metric": metric, "rows": rows} if rows else None
 

@@ -52,7 +52,8 @@ def gather(content: ReportContent) -> Overview:
     """Compare all methods in each dataset with each number of labels, by the main metric."""
     columns = []
     for name in dict.fromkeys(row["dataset"] for row in content.summary):
-        columns += findings.leaders(content, name)
+        found = findings.leaders(content, name)
+        columns += [leader for leader in found if leader.protocol == found[0].protocol]
     is_cut = len(columns) > MOST_COLUMNS
     if is_cut:
         columns = list({leader.dataset: leader for leader in columns}.values())
@@ -69,14 +70,15 @@ def gather(content: ReportContent) -> Overview:
 
 
 def _column(content: ReportContent, leader: findings.Leader, given: set[str]) -> dict[str, Cell]:
-    keys = ("dataset", "metric", "n_labeled")
+    keys = ("dataset", "protocol", "metric", "n_labeled")
     rows = where(content.summary, **{key: getattr(leader, key) for key in keys})
     means = {row["method"]: row["mean"] for row in rows if math.isfinite(row["mean"])}
     ranked = [m for m in means if m not in given] or list(means)
+    sign = -1.0 if leader.metric in findings.HIGHER_IS_BETTER else 1.0
     cells = {}
     for method, mean in means.items():
         ratio = _ratio(mean, leader.mean, leader.metric)
-        rank = 1 + sum(means[m] < mean for m in ranked)
+        rank = 1 + sum(sign * means[m] < sign * mean for m in ranked)
         words = (
             f"{method} on {leader.dataset} with {findings.counted(leader.n_labeled, 'label')}: "
             f"{leader.metric.replace('_', ' ')} {findings.number(mean, leader.metric)}"
@@ -95,6 +97,8 @@ def _column(content: ReportContent, leader: findings.Leader, given: set[str]) ->
 def _ratio(mean: float, best: float, metric: str) -> float:
     least = LEAST_SHARE if metric in findings.SHARES else 0.0
     mean, best = max(mean, least), max(best, least)
+    if metric in findings.HIGHER_IS_BETTER:
+        mean, best = best, mean
     return mean / best if best > 0 else (1.0 if mean == best else math.inf)
 
 

@@ -14,11 +14,12 @@ from fewfold.report import (
     graphs,
     maps,
     overview,
+    pictures,
     rulegraph,
     samples,
     tables,
 )
-from fewfold.report.content import DatasetView, PredictionView, ReportContent, where
+from fewfold.report.content import DatasetView, PredictionView, ReportContent, check, where
 
 WIDE, NARROW = 1000, 350  # a figure is drawn twice: small text would be lost on a phone
 MISTAKES, EXAMPLES = 40, 60
@@ -44,6 +45,7 @@ def render(content: ReportContent) -> str:
     >>> "<h1>An empty report</h1>" in page
     True
     """
+    check(content)
     template = _environment().get_template("page.html.j2")
     names = list(dict.fromkeys([*(row["dataset"] for row in content.summary), *content.datasets]))
     with_images = sum(view.images is not None for view in content.datasets.values())
@@ -68,6 +70,7 @@ def render(content: ReportContent) -> str:
         slowest=tables.slowest(content.stages),
         rules=_markup(rulegraph.draw(content.rule_edges, _rules_words(content))),
         settings=tables.settings_text(content.config),
+        figures=[_figure(f) for f in content.extra_figures if f.dataset not in names],
         maps={s["id"]: s["map"] for s in sections if s["map"]},
     )
 
@@ -105,7 +108,8 @@ def _dataset(
     content: ReportContent, name: str, index: int, sheet_bytes: int, about: dict[str, str]
 ) -> dict:
     found = findings.leaders(content, name)
-    headline = found[-1] if found else None
+    main = [leader for leader in found if leader.protocol == found[0].protocol]
+    headline = main[-1] if main else None
     view = content.datasets.get(name)
     section = {
         "id": f"dataset-{index}",
@@ -114,10 +118,10 @@ def _dataset(
         "headline": headline,
         "leaders": found,
         "oracles": _oracles(content, name),
-        "panel": _panel(content, headline, about) if found else None,
+        "panels": _panels(content, name, found, about),
         "graphs": graphs.by_graph(content, name),
         "facts": tables.facts(view) if view else [],
-        "figures": [f for f in content.extra_figures if f.dataset == name],
+        "figures": [_figure(f) for f in content.extra_figures if f.dataset == name],
         "skipped": [(m, reason) for d, m, reason in content.skipped if d == name],
         "map": None,
         "chosen": None,
@@ -136,20 +140,26 @@ def _oracles(content: ReportContent, name: str) -> list[str]:
     return [method for method in methods if method in oracles(content.config)]
 
 
-def _panel(content: ReportContent, best: findings.Leader, about: dict[str, str]) -> dict:
-    """Curves of a dataset's main metric, wide and narrow."""
-    series = curves.gather(content.summary, best.dataset, best.metric)
-    title = findings.axis_title(best.metric, best.protocol)
-    label = (
-        f"{title} of {findings.counted(len(series), 'method')} on {best.dataset}; the best with "
-        f"{findings.counted(best.n_labeled, 'label')} is {best.method}, "
-        f"{findings.number(best.mean, best.metric)}."
-    )
-    wide, narrow = (
-        _markup(curves.figure(series, title, best.metric, width=width, label=label, about=about))
-        for width in (WIDE, NARROW)
-    )
-    return {"title": title, "wide": wide, "narrow": narrow}
+def _panels(
+    content: ReportContent, name: str, found: list[findings.Leader], about: dict[str, str]
+) -> list[dict]:
+    panels = []
+    for protocol in dict.fromkeys(leader.protocol for leader in found):
+        metric = found[0].metric
+        series = curves.gather(content.summary, name, protocol, metric)
+        best = [leader for leader in found if leader.protocol == protocol][-1]
+        label = (
+            f"{findings.axis_title(metric, protocol)} of {findings.counted(len(series), 'method')}"
+            f" on {name}; the best with {findings.counted(best.n_labeled, 'label')} is "
+            f"{best.method}, {findings.number(best.mean, metric)}."
+        )
+        title = findings.axis_title(metric, protocol)
+        wide, narrow = (
+            _markup(curves.figure(series, title, metric, width=width, label=label, about=about))
+            for width in (WIDE, NARROW)
+        )
+        panels.append({"protocol": protocol, "title": title, "wide": wide, "narrow": narrow})
+    return panels
 
 
 def _shown_method(content, name: str, view: DatasetView, headline) -> str | None:
@@ -158,7 +168,7 @@ def _shown_method(content, name: str, view: DatasetView, headline) -> str | None
         return None
     order = [headline.method] if headline else []
     if headline:
-        series = curves.gather(content.summary, name, headline.metric)
+        series = curves.gather(content.summary, name, headline.protocol, headline.metric)
         order += [s.name for s in series]
     return next((m for m in order if m in view.predictions), next(iter(view.predictions)))
 
@@ -200,6 +210,17 @@ def _verdict(view: DatasetView, prediction: PredictionView, rows: np.ndarray) ->
         return f"mean squared error {findings.plain(np.nanmean((truth - guess) ** 2))} on {words}"
     wrong = int((truth != guess).sum())
     return f"{wrong} of {words} wrong ({findings.percent(wrong / len(rows))} %)"
+
+
+def _figure(extra) -> dict:
+    words = " · ".join(part for part in (extra.dataset, extra.method) if part)
+    is_drawn = isinstance(extra.figure, str)
+    return {
+        "title": extra.title,
+        "caption": extra.caption,
+        "about": words,
+        "src": extra.figure if is_drawn else pictures.figure_address(extra.figure),
+    }
 
 
 def _rules_words(content: ReportContent) -> str:

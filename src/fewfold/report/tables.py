@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 
+import numpy as np
+
 from fewfold.report.content import ReportContent
 from fewfold.report.findings import SHARES, cell, grouped, mean_times, percent, plain, unit
 
@@ -147,7 +149,17 @@ def settings_text(config) -> str:
 
     if not config:
         return ""
-    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=90)
+    return yaml.safe_dump(_plain(config), sort_keys=False, allow_unicode=True, width=90)
+
+
+def _plain(value):
+    if hasattr(value, "items"):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def facts(view) -> list[tuple[str, str]]:
