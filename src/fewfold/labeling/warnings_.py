@@ -220,12 +220,16 @@ def leaking_columns(columns: dict, y, names=()) -> list[dict]:
         right = _held_out_share(values, y[rows], n_leaves)
         if right >= limit and right > common + 0.1:
             found.append((name, right))
+    used = "If it would not be known for new rows (a code, the result itself), leave it out"
+    unused = (
+        "It only names the rows and is not used, so nothing need be done if the table is sorted by "
+        "class. Otherwise check how the names, or the labels, were given."
+    )
     return [
         note(
             "leakage",
-            f"The column {name!r} alone predicts {100 * right:.0f} % of the labels. If it would "
-            f"not be known for new rows (an id, a code, the result itself), leave it out "
-            f"(--drop {name}).",
+            f"The column {name!r} alone predicts {100 * right:.0f} % of the labels. "
+            + (unused if name in names else f"{used} (--drop {name})."),
         )
         for name, right in found
     ]

@@ -229,8 +229,8 @@ def _notes_on_reading(columns):
     """Say how cells were understood that are not plain numbers and categories."""
     lines, styles = [], {}
     for c in columns:
-        if "written" in c:
-            styles.setdefault(style_words(c["written"]), []).append(c["name"])
+        if "written" in c and (words := style_words(c["written"])):
+            styles.setdefault(words, []).append(c["name"])
     for words, names in styles.items():
         lines.append(f"Numbers of {listed(names)} are read from text: {words}.")
     others = {c["name"]: c["n_others"] for c in columns if c.get("others_empty")}

@@ -150,7 +150,7 @@ def numbers_among(cells: list[str]) -> tuple[int, list[str], str]:
 
 
 def style_words(style: dict) -> str:
-    """Say in words what was read: "decimal comma, without '€'"."""
+    """Say in words what was read: "decimal comma, without '€'"; "" for plain numbers."""
     words = []
     if style["decimal"] == ",":
         words.append("decimal comma")
@@ -159,4 +159,4 @@ def style_words(style: dict) -> str:
     units = [repr(style[key]) for key in ("before", "after") if style[key]]
     if units:
         words.append(f"without {' and '.join(units)}")
-    return ", ".join(words) or "as text"
+    return ", ".join(words)
