@@ -111,8 +111,22 @@ def test_a_graph_that_joins_different_classes_is_noticed_without_held_out_labels
     noise = build_graph(rng.normal(size=(len(X), 3)), n_neighbors=6, symmetrize="mean").W
     rows = np.flatnonzero(few(1) >= 0)
     three = [graphs[0], graphs[1], noise]
-    said = [answers.diffusions(W, rows, DIGIT[rows], 10)[0].argmax(axis=1) for W in three]
-    assert answers.view_shares(three, said)[2] < 0.1
+    said = [answers.diffusions(W, rows, DIGIT[rows], 10) for W in three]
+    assert answers.answer_shares(three, said).reshape(3, 4)[2].sum() < 0.1
+
+
+def test_an_answer_that_cuts_its_graph_badly_has_less_weight():
+    """A ring of 12 rows: in halves, in a part of 2 and its rest, in one class that takes all."""
+    ring = sparse.csr_array(
+        np.eye(12, k=1) + np.eye(12, k=-1) + np.eye(12, k=11) + np.eye(12, k=-11)
+    )
+    halves, parts, one = (np.eye(2)[[0] * size + [1] * (12 - size)] for size in (6, 2, 0))
+    cuts = [answers.normalized_cut(ring, answer.argmax(1), 2) for answer in (halves, parts, one)]
+    np.testing.assert_allclose(cuts, [1 / 6, (2 / 4 + 2 / 20) / 2, 1 / 2])
+    shares = answers.answer_shares([ring, ring], [[halves, parts], [one]])
+    np.testing.assert_allclose(shares, np.array(cuts) ** -8.0 / (np.array(cuts) ** -8.0).sum())
+    np.testing.assert_allclose(answers.member_shares(shares, True)[3], 0.05)
+    assert answers.member_shares(shares, False)[3] == 0
 
 
 def test_a_wrong_view_is_switched_off_by_held_out_labels(shared):

@@ -35,10 +35,11 @@ class ImageViewsClassifier(CandidateClassifier):
     Images that lie at any angle, judged without labels, are turned upright by their moments.
     Labels are diffused over the invariant graph and over a graph of orientation histograms, near
     and far; beside them stands a classifier of the labels alone. Their weights are those that
-    explain held-out labels best (with one label per class: how few edges of a graph its answer
-    cuts). Ridge regression on random Fourier features of the histograms then learns the answer
-    for all rows. What it says of each image without that image (exact leave-one-out) is averaged
-    with the answer; learned once more, the average labels new images without the graph.
+    explain held-out labels best (with one label per class: how few edges of its graph leave the
+    classes of an answer). Ridge regression on random Fourier features of the histograms then
+    learns the answer for all rows. What it says of each image without that image (exact
+    leave-one-out) is averaged with the answer; learned once more, the average labels new images
+    without the graph.
 
     Parameters
     ----------
@@ -140,10 +141,7 @@ class ImageViewsClassifier(CandidateClassifier):
             held_out = np.concatenate([held_out for _, held_out in both])
         else:
             by_view = [answers.diffusions(W, rows, codes, k) for W in graphs]
-        prior = answers.member_shares(
-            answers.view_shares(graphs, [view[0].argmax(axis=1) for view in by_view]),
-            held_out is not None,
-        )
+        prior = answers.member_shares(answers.answer_shares(graphs, by_view), held_out is not None)
         z = random_features(shared["points"][rows], self.frequencies_)
         if len(judged) > answers.MOST_JUDGED:
             rng = np.random.default_rng(self.random_state or 0)
