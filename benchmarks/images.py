@@ -6,7 +6,8 @@ MNIST), otherwise on all unlabeled rows. `FEWFOLD_MIRROR` names the folder of th
     python benchmarks/images.py mnist --new --budgets 100   # test rows are not in the graphs
     python benchmarks/images.py mnist --all                 # all training rows are labeled
 
-Both run the views alone, without the methods beside them.
+Both run the views alone, without the methods beside them. `--csv data/measured/images.csv` keeps
+the errors of each draw, in place of older ones of the same methods.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.svm import SVC
 
@@ -85,6 +87,13 @@ def answers(X, y, rows, shape, graphs, shared, seed, views_only=False):
     yield "ExtraTrees, pixels", trees.fit(X[rows], y[rows]).predict(X)
 
 
+def keep(path, table):
+    """Merge errors (a row for each set, number of labels and draw; a column for each method)."""
+    if path.exists():
+        table = table.combine_first(pd.read_csv(path, index_col=list(table.index.names)))
+    table.round(3).to_csv(path, lineterminator="\n")
+
+
 def new_rows(X, y, shape, test, budgets, seeds):
     """Print the error of test rows that neither the graphs nor the features have seen."""
     seen, truth = X[~test], y[~test]
@@ -129,6 +138,7 @@ def main():
     parser.add_argument("--views-only", action="store_true", help="not the methods beside them")
     parser.add_argument("--new", action="store_true", help="test rows are not in the graphs")
     parser.add_argument("--all", action="store_true", help="all training rows are labeled")
+    parser.add_argument("--csv", type=Path, help="table to which the errors are added")
     options = parser.parse_args()
     X, y, shape, test = read(options.set)
     budgets = options.budgets or BUDGETS[options.set]
@@ -163,6 +173,11 @@ def main():
         print(f"{options.set}, {budget} labels, {options.trials} draws, {seconds:.1f} CPU s each")
         for name, values in errors.items():
             print(f"  {name:<28}{np.mean(values):6.2f} ± {np.std(values):.2f}", flush=True)
+        if options.csv:
+            draws = range(options.first, options.first + options.trials)
+            names = ["set", "labels", "draw"]
+            index = pd.MultiIndex.from_product([[options.set], [budget], draws], names=names)
+            keep(options.csv, pd.DataFrame(errors, index))
 
 
 if __name__ == "__main__":

@@ -283,10 +283,18 @@ def table() -> None:
 
 
 def measured_at_large() -> dict:
-    """{(stage, kind): rows} of benchmarks/large.py, for the search that it measured up to 10^6."""
-    named = {"deformed digits, invariant graph": ("search_neighbors", PIXELS)}
+    """{(stage, kind): rows} of benchmarks/large.py, for what it measured up to 10^6."""
+    search = ("search_neighbors", PIXELS)
+    named = {
+        "deformed digits, invariant graph": search,
+        "deformed digits, candidates ranked": search,
+        "deformed digits, explored": ("build_graph", "exploring"),
+    }
     found: dict = {}
-    for (what, n), row in read_latest().items():
+    latest = read_latest()
+    for (what, n), row in latest.items():
+        if what.endswith("invariant graph") and ("deformed digits, explored", n) in latest:
+            continue  # more than the search
         if what in named:
             values = {k: float(row[k]) for k in ("cpu_s", "max_rss_mb")}
             found.setdefault(named[what], []).append(
@@ -322,10 +330,15 @@ def label_models() -> list[str]:
 def cost_models_text() -> str:
     """The lines of src/fewfold/config/cost_model.csv."""
     lines = ["stage,kind,what,base,factor,n,labels,d"]
-    large = measured_at_large()
-    for key, rows in sorted(read_measured().items()):
+    large, measured = measured_at_large(), read_measured()
+    for key in sorted({*large, *measured}):
+        rows = measured.get(key, [])
         for what in ("cpu_s", "max_rss_mb", "bytes"):
-            model = fit_cost_model(rows + large.get(key, []) * (what != "bytes"), what, key)
+            if what == "bytes":
+                used = rows or measured[key[0], ""]
+            else:
+                used = rows + large.get(key, [])
+            model = fit_cost_model(used, what, key)
             lines.append(",".join([*key, what, *(f"{v:.4g}" for v in model)]))
     return "\n".join([*lines, *label_models(), ""])
 

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 from scipy import sparse
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, minimize
 from sklearn.datasets import load_wine, make_moons
 
 from fewfold.exceptions import InputError
 from fewfold.methods.cluster_kernel.ensemble import agreement, make_ensemble, memberships
 from fewfold.methods.cluster_kernel.estimator import ClusterKernelClassifier
+from fewfold.methods.lds.descent import minimize_columns
 from fewfold.methods.lds.estimator import LowDensityClassifier, edge_lengths
 from fewfold.methods.lds.features import landmark_axes
 from fewfold.methods.lds.geodesic import geodesic_distances
-from fewfold.methods.lds.tsvm import fit_tsvm, tsvm_objective
+from fewfold.methods.lds.tsvm import Hyperplanes, Labeling, fit_tsvms, unlabeled_mean
 from fewfold.methods.linear.estimator import (
     LogisticClassifier,
     RidgeRegressor,
@@ -145,28 +146,100 @@ def test_flat_regression_trees_answer_as_scikit_learn(ensemble, wine):
     np.testing.assert_allclose(model.predict(X[:, 2:]), peer.predict(X[:, 2:]), atol=1e-12)
 
 
+def some_labelings(n, sizes, seed=0):
+    """Random labels of two or three classes of some of n rows, one array of shares for each."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for size, c in sizes:
+        shares = rng.dirichlet(np.ones(c))
+        rows, signs = np.sort(rng.permutation(n)[:size]), rng.choice([-1.0, 1.0], (size, c))
+        found.append(Labeling(rows, signs, shares))
+    return found
+
+
 def test_tsvm_gradient_by_finite_differences():
     rng = np.random.default_rng(0)
-    Z, signs = rng.normal(size=(12, 3)), np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
-    labeled, shift = np.array([0, 4, 7]), np.array([0.2, -0.4])
+    Z = rng.normal(size=(12, 3))
+    planes = Hyperplanes.of(Z, some_labelings(12, [(3, 2), (5, 1)]), 5.0, 0.7)
 
     def value(w):
-        return tsvm_objective(w.reshape(3, 2), Z, labeled, signs, shift, 5.0, 0.7)[0]
+        return planes.objective(w.reshape(3, 3), Z, 5.0, 0.5)[0].sum()
 
     def slope(w):
-        return tsvm_objective(w.reshape(3, 2), Z, labeled, signs, shift, 5.0, 0.7)[1].ravel()
+        return planes.objective(w.reshape(3, 3), Z, 5.0, 0.5)[1].ravel()
 
-    assert check_grad(value, slope, rng.normal(size=6)) < 1e-5
+    assert check_grad(value, slope, rng.normal(size=9)) < 1e-5
+
+
+def test_tsvm_objective_written_out():
+    rng = np.random.default_rng(1)
+    Z, W = rng.normal(size=(10, 2)), rng.normal(size=(2, 1))
+    (labeling,) = some_labelings(10, [(4, 1)])
+    rest = np.setdiff1d(np.arange(10), labeling.rows)
+    f = ((Z - Z[rest].mean(axis=0)) @ W).ravel() + 2 * labeling.shares[0] - 1
+    hinge = np.maximum(0, 1 - labeling.signs.ravel() * f[labeling.rows]) ** 2
+    C_star = 5 * 0.7 * 4 / 6
+    expected = np.sum(W**2) / 2 + 5 * hinge.sum() + C_star * np.exp(-3 * f[rest] ** 2).sum()
+    found = Hyperplanes.of(Z, [labeling], 5.0, 0.7).objective(W, Z, 5.0, 1.0)[0]
+    assert found == pytest.approx([expected])
+
+
+def test_tsvms_trained_at_once_are_those_trained_alone(monkeypatch):
+    Z = np.random.default_rng(2).normal(size=(60, 5))
+    labelings = some_labelings(60, [(8, 3), (9, 3), (20, 1), (59, 2), (60, 2)])
+    together = fit_tsvms(Z, labelings, C=30.0)
+    monkeypatch.setattr("fewfold.methods.lds.tsvm._CELLS", 400)  # in blocks
+    in_blocks = fit_tsvms(Z, labelings, C=30.0)
+    for labeling, W, V in zip(labelings, together, in_blocks):
+        alone = fit_tsvms(Z, [labeling], C=30.0)[0]
+        np.testing.assert_allclose(W, alone, atol=1e-8)
+        np.testing.assert_allclose(V, alone, atol=1e-8)
+
+
+def test_first_step_of_a_tsvm_is_the_svm_that_scipy_finds():
+    # Without unlabeled rows in the objective it is convex: one minimum, whatever the way to it.
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(40, 4))
+    planes = Hyperplanes.of(Z, some_labelings(40, [(15, 2)]), 2.0, 1.0)
+    found = minimize_columns(lambda W: planes.objective(W, Z, 2.0, 0.0), np.zeros((4, 2)), 200)
+
+    def total(w):
+        value, slope = planes.objective(w.reshape(4, 2), Z, 2.0, 0.0)
+        return value.sum(), slope.ravel()
+
+    expected = minimize(total, np.zeros(8), jac=True, options={"gtol": 1e-9}).x.reshape(4, 2)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_tsvm_keeps_the_class_balance():
     X, moon = make_moons(100, noise=0.05, random_state=0)
     labeled = np.array([0, 1, 2, 3])
     rest = np.setdiff1d(np.arange(100), labeled)
-    Z = X - X[rest].mean(axis=0)
     signs = np.where(moon[labeled] == 1, 1.0, -1.0)[:, None]
-    F = Z @ fit_tsvm(Z, labeled, signs, np.array([0.3])) + (2 * 0.3 - 1)
+    (W,) = fit_tsvms(X, [Labeling(labeled, signs, np.array([0.3]))])
+    F = (X - unlabeled_mean(X, labeled)) @ W + (2 * 0.3 - 1)
     assert np.mean(F[rest]) == pytest.approx(2 * 0.3 - 1)
+
+
+def test_low_density_of_each_fold_is_that_of_its_own_fit():
+    from fewfold.labeling.examining import Task, examine
+    from fewfold.methods.members import named_members
+
+    # Rounding may decide when a descent ends, so they agree to 1e-4 only.
+    X, kind = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.where(np.arange(len(X)) % 6 == 0, kind, -1)
+    (member,) = named_members("classification", ["linear_tsvm"])
+    task = Task(X, y, "classification", 3)
+    found = examine(member, task)
+    for held in (0, 3):
+        kept = np.where(np.isin(np.arange(len(X)), task.rows[task.fold == held]), -1, y)
+        alone = LowDensityClassifier("linear").fit(X, kept)
+        out = task.rows[task.fold == held]
+        expected = alone.label_distributions_[out]
+        np.testing.assert_allclose(found.held_out[task.fold == held], expected, atol=1e-4)
+    expected = LowDensityClassifier("linear").fit(X, y)
+    np.testing.assert_allclose(found.answer, expected.label_distributions_, atol=1e-4)
 
 
 def test_geodesic_distances_against_all_paths():

@@ -294,6 +294,18 @@ def test_a_graph_object_and_the_adapter_agree_with_the_estimator(digits):
         )
 
 
+def test_a_matrix_of_weights_serves_as_the_graph_of_all_rows_only(digits):
+    X, _, y = digits
+    graph = build_graph(X)
+    model = DiffusionClassifier().fit(X, y, graph=graph.W)
+    expected = DiffusionClassifier().fit(X, y, graph=graph).transduction_
+    np.testing.assert_array_equal(model.transduction_, expected)
+    with pytest.raises(InputError, match="extend_graph"):
+        model.predict(X[:2])
+    with pytest.raises(InputError, match=f"X has {len(X) - 1} rows"):
+        DiffusionClassifier().fit(X[1:], y[1:], graph=graph)
+
+
 def test_extension_ignores_neighbors_that_no_label_reaches():
     weights = sparse.csr_array(np.array([[1.0, 3.0], [0.0, 2.0]]))
     proba, reached = extend_labels(

@@ -8,8 +8,15 @@ from sklearn.datasets import load_digits
 from fewfold.exceptions import InputError
 from fewfold.graph.build import build_graph
 from fewfold.methods.views import answers
-from fewfold.methods.views.description import describe, graphs_of, is_turned, random_features
+from fewfold.methods.views.description import (
+    describe,
+    edge_features,
+    graphs_of,
+    is_turned,
+    random_features,
+)
 from fewfold.methods.views.estimator import ImageViewsClassifier
+from fewfold.transforms.framing import framed
 from fewfold.transforms.rotated import rotated_images
 
 X, DIGIT = load_digits(return_X_y=True)
@@ -104,8 +111,22 @@ def test_a_graph_that_joins_different_classes_is_noticed_without_held_out_labels
     noise = build_graph(rng.normal(size=(len(X), 3)), n_neighbors=6, symmetrize="mean").W
     rows = np.flatnonzero(few(1) >= 0)
     three = [graphs[0], graphs[1], noise]
-    said = [answers.diffusions(W, rows, DIGIT[rows], 10)[0].argmax(axis=1) for W in three]
-    assert answers.view_shares(three, said)[2] < 0.1
+    said = [answers.diffusions(W, rows, DIGIT[rows], 10) for W in three]
+    assert answers.answer_shares(three, said).reshape(3, 4)[2].sum() < 0.1
+
+
+def test_an_answer_that_cuts_its_graph_badly_has_less_weight():
+    """A ring of 12 rows: in halves, in a part of 2 and its rest, in one class that takes all."""
+    ring = sparse.csr_array(
+        np.eye(12, k=1) + np.eye(12, k=-1) + np.eye(12, k=11) + np.eye(12, k=-11)
+    )
+    halves, parts, one = (np.eye(2)[[0] * size + [1] * (12 - size)] for size in (6, 2, 0))
+    cuts = [answers.normalized_cut(ring, answer.argmax(1), 2) for answer in (halves, parts, one)]
+    np.testing.assert_allclose(cuts, [1 / 6, (2 / 4 + 2 / 20) / 2, 1 / 2])
+    shares = answers.answer_shares([ring, ring], [[halves, parts], [one]])
+    np.testing.assert_allclose(shares, np.array(cuts) ** -8.0 / (np.array(cuts) ** -8.0).sum())
+    np.testing.assert_allclose(answers.member_shares(shares, True)[3], 0.05)
+    assert answers.member_shares(shares, False)[3] == 0
 
 
 def test_a_wrong_view_is_switched_off_by_held_out_labels(shared):
@@ -213,3 +234,16 @@ def test_colors_tell_classes_apart_where_they_do_and_are_ignored_where_not(by_co
     assert np.mean(model.predict(images.reshape(n, -1)) != truth) < 0.1
     names = {name.rsplit("_poisson", 1)[0] for name in model.details_ if name.endswith("poisson")}
     assert names == {"invariant", "edges", "edges_and_colors"}
+
+
+def test_small_images_are_framed_and_new_ones_as_the_old_ones_were():
+    images = np.kron(X.reshape(-1, 8, 8)[:300], np.ones((2, 2))).reshape(300, 256)
+    given = np.where(np.arange(300) < 60, DIGIT[:300], -1)
+    model = ImageViewsClassifier((16, 16), n_random=200)
+    found = model.prepare(images)
+    edges = edge_features(framed(images, (16, 16)), (28, 28))
+    np.testing.assert_allclose((edges - found["mean"]) @ found["axes"], found["points"], atol=1e-5)
+    model.fit(images, given, shared=found)
+    assert np.mean(model.predict(images[60:]) != DIGIT[60:300]) < 0.05
+    again = ImageViewsClassifier.from_arrays(*model.to_arrays())
+    np.testing.assert_array_equal(again.predict(images), model.predict(images))

@@ -158,7 +158,7 @@ def test_one_class_and_a_wrong_data_graph_are_refused():
     with pytest.raises(InputError, match="found 1 class"):
         InvariantSVC().fit(X, np.ones(10))
     y[5:] = -1
-    with pytest.raises(InputError, match=r"graph has shape \(3, 3\)"):
+    with pytest.raises(InputError, match=r"graph given has shape \(3, 3\)"):
         InvariantSVC().fit(X, y, graph=np.eye(3))
 
 

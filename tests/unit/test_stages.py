@@ -5,9 +5,10 @@ import subprocess
 import sys
 import warnings
 
+import numpy as np
 import pytest
 
-from fewfold.exceptions import DataWarning, InputError
+from fewfold.exceptions import ArtifactError, DataWarning, InputError
 from fewfold.pipeline.stages import Progress, stage_log
 
 
@@ -122,3 +123,18 @@ def test_a_cost_file_of_a_killed_job_is_left_out_of_the_report(tmp_path, text):
     assert [list(c.values()) for c in stage_costs(tmp_path)] == [
         ["draw_map", "all", 2.0, 90.0, 50.0]
     ]
+
+
+def test_a_report_refuses_labels_of_other_rows(tmp_path):
+    from fewfold.pipeline.artifacts import writing
+    from fewfold.report.gather import gather
+
+    files = {name: tmp_path / f"{name}.h5" for name in ("features", "labels")}
+    with writing(files["features"], "prepare_features") as out:
+        out.add("X", np.ones((4, 2)))
+    with writing(files["labels"], "prepare_labels") as out:
+        out.add("y", np.array([0, 1, 0]))
+        out.add("classes", ["a", "b"])
+        out.note("task", "classification")
+    with pytest.raises(ArtifactError, match="labels is about 3 rows, the features have 4"):
+        gather({}, {"d": files | {"predictions": {}}}, {})

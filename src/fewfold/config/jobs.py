@@ -232,7 +232,10 @@ class Jobs:
         if self._searches_itself(wildcards):
             return self._rows(wildcards, "prepare_features")
         at = partial(self._path, "search_neighbors", wildcards, graph=wildcards.graph)
-        return {"tiles": [at(tile=tile) for tile in range(count)]}
+        found = {"tiles": [at(tile=tile) for tile in range(count)]}
+        if self.plan.explores(wildcards.dataset, wildcards.graph):
+            found |= self._rows(wildcards, "prepare_features")
+        return found
 
     def _searches_itself(self, wildcards):
         """Whether a graph is built where it is searched: plain distances of few rows."""
@@ -465,4 +468,4 @@ class Jobs:
         return {"mem_mb": mem_mb, "runtime": runtime}
 
 
-_RERANK = ("fewfold.graph.rerank",)
+_RERANK = ("fewfold.graph.rerank", "fewfold.graph.exploring")

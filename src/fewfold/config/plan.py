@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 from fewfold.config.limits import check_pairs
 from fewfold.exceptions import ConfigError, InputError
-from fewfold.graph.settings import is_approximate
+from fewfold.graph.settings import GraphSettings, is_approximate
 from fewfold.methods.registry import REFERENCES, methods, sections
 from fewfold.system.outputs import RUN_OUTPUTS, refuse_overwriting
 
@@ -398,6 +398,11 @@ class Plan:
         is_plain = entry.get("metric", "euclidean") in ("euclidean", "cosine")
         is_plain = is_plain and not entry.get("canonicalize") and not is_sparse
         return is_plain and is_approximate(entry.get("method", "auto"), self.n_rows(name))
+
+    def explores(self, name: str, graph: str) -> bool:
+        """Whether a graph's neighbors are improved after all of them were searched."""
+        metric = self.config["graphs"][graph].get("metric", "euclidean")
+        return GraphSettings(metric=metric).explores(self.n_rows(name))
 
     def graph_tiles(self, name: str, graph: str) -> int:
         """Return the number of jobs that a graph's neighbor search is cut into."""

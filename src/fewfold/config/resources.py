@@ -21,7 +21,7 @@ LEAST_MB, LEAST_MIN = 500, 3
 # For want of a measurement, a metric is taken to cost what its nearest relative does.
 LIKE = {
     "cosine": "euclidean", "precomputed": "euclidean", "tangent": "deformation",
-    "orbit": "deformation", "approximate": "euclidean",
+    "orbit": "deformation", "exploring": "deformation", "approximate": "euclidean",
 }  # fmt: skip
 # The jobs of `fewfold label` were measured on many rows, family by family. Up to so many, there are
 # candidates that look at pairs: a job is taken to cost what the most expensive method does.
@@ -126,8 +126,9 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     >>> large.cpu_s > 1000 * small.cpu_s
     True
     """
+    few = []
     if stage in LABEL_STAGES and sizes.n <= MANY_ROWS:
-        stage, kind = "train_method", ""
+        few = [need("train_method", sizes)]
     found = known_kind(stage, kind)
     keys = (
         [(stage, found)]
@@ -137,7 +138,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     columns = columns_measured(stage, found)
     if stage != "train_method":
         sizes = sizes._replace(fits=1)
-    needs = [
+    needs = few + [
         Need(
             seconds.at(sizes, columns),
             memory.at(sizes._replace(fits=1), columns),

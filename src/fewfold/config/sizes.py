@@ -23,7 +23,8 @@ def columns_of(plan, name) -> int:
 def kind_of(plan, wildcards) -> str:
     """Return a job's metric of the graph, type of the manifold or kernel, or learner, or "".
 
-    A graph whose search is approximate is of the kind "approximate". A job of `fewfold label` that
+    A graph whose search is approximate is of the kind "approximate", one whose neighbors are
+    improved afterwards "exploring". A job of `fewfold label` that
     examines candidates is of their family.
     """
     if hasattr(wildcards, "method"):
@@ -34,6 +35,8 @@ def kind_of(plan, wildcards) -> str:
         return _family(plan, wildcards)
     if hasattr(wildcards, "graph") and plan.is_approximate(wildcards.dataset, wildcards.graph):
         return "approximate"
+    if hasattr(wildcards, "graph") and plan.explores(wildcards.dataset, wildcards.graph):
+        return "exploring"
     for wildcard, section, key in (
         ("graph", "graphs", "metric"),
         ("manifold", "manifolds", "type"),

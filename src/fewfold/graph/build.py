@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
-from fewfold.exceptions import GraphWarning
+from fewfold.exceptions import GraphWarning, InputError
 from fewfold.graph.neighbors import KeptIndex, Neighbors, nearest_neighbors
 from fewfold.graph.settings import GraphSettings
 from fewfold.graph.weights import (
@@ -95,13 +95,13 @@ def graph_from_neighbors(neighbors: Neighbors, settings: GraphSettings) -> Neigh
     return NeighborGraph(W, neighbors, settings, scales, bandwidth, count, component, isolated)
 
 
-def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **changes):
+def build_graph(X, settings: GraphSettings | dict | None = None, *, progress=None, **changes):
     """Build the neighbor graph of the rows of ``X``.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-    settings : GraphSettings, optional
+    settings : GraphSettings or dict of its fields, optional
     progress : callable, optional
         Called with the number of rows finished.
     **changes
@@ -118,8 +118,43 @@ def build_graph(X, settings: GraphSettings | None = None, *, progress=None, **ch
     >>> graph.n_components, graph.W.shape
     (1, (6, 6))
     """
-    settings = replace(settings or GraphSettings(), **changes).with_user_functions()
-    return graph_from_neighbors(find_neighbors(X, settings, progress=progress), settings)
+    if not isinstance(settings, GraphSettings):
+        settings = GraphSettings.from_dict(settings or {})
+    settings = replace(settings, **changes).with_user_functions()
+    found = find_neighbors(X, settings, progress=progress)
+    if settings.explores(X.shape[0]):
+        from fewfold.graph.exploring import explore
+
+        found = explore(X, found, settings, progress)
+    return graph_from_neighbors(found, settings)
+
+
+def given_weights(graph, n_rows: int) -> sparse.csr_array:
+    """Return the weights of a graph that was given for some rows, refusing one of other rows.
+
+    Parameters
+    ----------
+    graph : NeighborGraph or sparse array
+    n_rows : int
+
+    Returns
+    -------
+    csr_array of shape (n_rows, n_rows)
+
+    Examples
+    --------
+    >>> given_weights(sparse.eye_array(3), 3).shape
+    (3, 3)
+    """
+    W = getattr(graph, "W", graph)
+    if not isinstance(W, sparse.csr_array):  # the same object for the same graph
+        W = sparse.csr_array(W)
+    if W.shape != (n_rows, n_rows):
+        raise InputError(
+            f"The graph given has shape {W.shape}, X has {n_rows} rows. Give a graph of all rows, "
+            "labeled and unlabeled."
+        )
+    return W
 
 
 def extension_weights(graph: NeighborGraph, neighbors: Neighbors) -> sparse.csr_array:

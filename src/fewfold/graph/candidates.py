@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fewfold.graph.lists import build_index
 from fewfold.graph.neighbors import KeptIndex, nearest_neighbors
 from fewfold.graph.settings import GraphSettings, is_approximate
 from fewfold.graph.tiles import build_search_index, search_tile
@@ -108,6 +109,12 @@ def candidate_tiles(X, settings, metric, form, *, query=None, rows=None):
     for start in range(0, m, TILE_QUERIES):
         positions = order[start : start + TILE_QUERIES]
         yield positions, found[positions]
+
+
+def search_order(X, settings, form):
+    """Return an order of all rows in which rows that are near each other follow."""
+    points, _ = principal_components(X, settings.candidate_dims, form=form)
+    return build_index(points).rows
 
 
 def _all_candidates(X, settings, metric, form, count, method, query, rows):

@@ -18,6 +18,8 @@ from fewfold.graph.neighbors import Neighbors, check_count, nearest_neighbors
 RECALL_SAMPLE = 20
 # Of the candidates, those that a more expensive form of the metric ranks once more.
 FINE_CANDIDATES = 32
+# The true neighbors under the finer form are looked for among so many times as many rows.
+WIDER = 10
 # Bytes of rows in the form that the metric works on, which are in memory together: of digits of
 # 28 x 28 pixels, 6656 each, 161 000 rows. Queries that need more of them are cut.
 PREPARED_BYTES = 2**30
@@ -47,8 +49,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     -------
     Neighbors
         Distances are the metric's (the fine one's, if there is one). ``recall`` is the share of
-        the metric's true neighbors, by brute force on a sample, that were among the
-        candidates.
+        the neighbors that ranking all rows would give, measured on a sample.
 
     Examples
     --------
@@ -59,9 +60,7 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
     >>> find_invariant_neighbors(digits, settings).indices.shape
     (20, 3)
     """
-    if sparse.issparse(X):
-        X, query = X.toarray(), None if query is None else query.toarray()
-    X, query = np.asarray(X), None if query is None else np.asarray(query)
+    X, query = as_array(X), None if query is None else as_array(query)
     form = partial(_canonical, settings=settings)
     if isinstance(settings.metric, str) and settings.metric in ("euclidean", "cosine"):
         return nearest_neighbors(
@@ -69,48 +68,66 @@ def find_invariant_neighbors(X, settings, *, query=None, rows=None, progress=Non
             metric=settings.metric, method=settings.method, min_recall=settings.min_recall,
             progress=progress,
         )  # fmt: skip
-    metric, fine, n_fine, sample = _metrics_of(settings)
     n, k = len(X), settings.n_neighbors
     check_count(k, n, n - 1 if query is None else n)
     own = np.arange(n)[rows or slice(0, n)] if query is None else None
-    asking = _Asking(X, form, own, query)
+    asking = Ranking.of(X, settings, own, query)
     indices = np.empty((asking.n_queries, k), np.int64)
     distances = np.empty((asking.n_queries, k), np.float32)
-    # What the metric itself puts first, of the queries that its recall is measured on.
-    picked = _recall_queries(asking.n_queries, n, sample)
-    first = np.empty((len(picked), k), np.int64)
-    for some, found in candidate_tiles(X, settings, metric, form, query=query, rows=rows):
-        for part in asking.parts(metric, some, found):
-            best = asking.ranked(
-                metric, some[part], found[part], k if fine is None else max(k, n_fine), progress
+    for some, found in candidate_tiles(X, settings, asking.metric, form, query=query, rows=rows):
+        for part in asking.parts(some, found):
+            indices[some[part]], distances[some[part]] = asking.nearest(
+                some[part], found[part], k, progress
             )
-            among, at = np.nonzero(picked[:, None] == some[part])
-            first[among] = best[0][at, :k]
-            if fine is not None:
-                best = asking.ranked(fine, some[part], best[0], k, None)
-            indices[some[part]], distances[some[part]] = best
-    return Neighbors(indices, distances, asking.recall(metric, picked, first))
+    return Neighbors(indices, distances, asking.recall(indices))
+
+
+def as_array(X) -> np.ndarray:
+    """Return rows as a dense array."""
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """Queries and the rows searched; few of either are in canonical form at a time.
+class Ranking:
+    """Queries, the rows searched, and the metric; few rows are in canonical form at a time.
 
-    ``own`` are the rows that are queries themselves, or None where ``query`` holds new rows.
+    Attributes
+    ----------
+    X : ndarray of shape (n, n_features)
+    form : callable
+        Takes rows to their canonical form.
+    own : int64 ndarray, or None
+        The rows that are queries themselves; None where ``query`` holds new rows.
+    query : ndarray of shape (m, n_features), or None
+    metric, fine : metrics of `fewfold.transforms.metrics`
+        Of what the first puts first, the second, if there is one, ranks ``n_fine`` again.
+    n_fine : int
+    sample : int
+        How many queries the recall is measured on.
     """
 
     X: np.ndarray
     form: Callable
     own: np.ndarray | None
     query: np.ndarray | None
+    metric: object
+    fine: object
+    n_fine: int
+    sample: int
+
+    @classmethod
+    def of(cls, X, settings, own, query=None) -> Ranking:
+        """Rank by the metric, and in the canonical form, of a graph's settings."""
+        return cls(X, partial(_canonical, settings=settings), own, query, *_metrics_of(settings))
 
     @property
-    def n_queries(self):
+    def n_queries(self) -> int:
+        """Number of queries."""
         return len(self.query if self.own is None else self.own)
 
-    def parts(self, metric, some, found):
+    def parts(self, some, found):
         """Cut queries, so that what the metric makes of their candidates stays within limits."""
-        most = max(1, PREPARED_BYTES // _row_bytes(metric, self.form(self.X[:1])))
+        most = max(1, PREPARED_BYTES // _row_bytes(self.metric, self.form(self.X[:1])))
         todo = [slice(0, len(some))]
         while todo:
             part = todo.pop()
@@ -128,8 +145,15 @@ class _Asking:
             is_needed[self.own[some]] = True
         return np.flatnonzero(is_needed)
 
-    def ranked(self, metric, some, found, n_kept, progress):
-        """Return the candidates of some queries that the metric finds closest."""
+    def nearest(self, some, found, k, progress=None, n_fine=None):
+        """Return those of some queries' candidates that are closest, and their distances."""
+        if self.fine is None:
+            return self._ranked(self.metric, some, found, k, progress)
+        n_fine = max(k, n_fine or self.n_fine)
+        best, _ = self._ranked(self.metric, some, found, n_fine, progress)
+        return self._ranked(self.fine, some, best, k, None)
+
+    def _ranked(self, metric, some, found, n_kept, progress):
         rows = self._rows(some, found)
         place = np.empty(len(self.X), np.int64)
         place[rows] = np.arange(len(rows))
@@ -138,28 +162,40 @@ class _Asking:
             wanted = metric.prepare(self.form(self.query[some]))
         else:
             wanted = metric.take(base, place[self.own[some]])
-        return closest_first(found, metric.distances(wanted, base, place[found], progress), n_kept)
+        distances = metric.distances(wanted, base, place[found], progress)
+        if self.own is not None:  # a row among its own candidates stands for none
+            distances[found == self.own[some][:, None]] = np.inf
+        return closest_first(found, distances, n_kept)
 
-    def recall(self, metric, picked, indices):
-        """Return the share of some queries' neighbors that were found; all rows are compared."""
+    def recall(self, indices):
+        """Return the share of neighbors found, of those that ranking all rows would give."""
+        picked = _recall_queries(self.n_queries, len(self.X), self.sample)
         if not len(picked):
             return None
-        rows = self.query[picked] if self.own is None else self.X[self.own[picked]]
-        wanted, k = metric.prepare(self.form(rows)), indices.shape[1]
+        k = indices.shape[1]
+        n_kept = k if self.fine is None else min(WIDER * max(k, self.n_fine), len(self.X) - 1)
         true = np.empty((len(picked), 0), np.int64)
         nearest = np.empty((len(picked), 0), np.float32)
-        step = max(k, PREPARED_BYTES // _row_bytes(metric, self.form(self.X[:1])))
+        step = max(1, PREPARED_BYTES // _row_bytes(self.metric, self.form(self.X[:1])))
+        rows = self.query[picked] if self.own is None else self.X[self.own[picked]]
+        wanted = self.metric.prepare(self.form(rows))
         for start in range(0, len(self.X), step):
-            base = metric.prepare(self.form(self.X[start : start + step]))
+            base = self.metric.prepare(self.form(self.X[start : start + step]))
             numbers = np.arange(start, min(start + step, len(self.X)))
             everyone = np.broadcast_to(numbers, (len(picked), len(numbers)))
-            distances = metric.distances(wanted, base, everyone - start)
+            distances = self.metric.distances(wanted, base, everyone - start)
             if self.own is not None:
                 distances[everyone == self.own[picked][:, None]] = np.inf
             true, nearest = closest_first(
-                np.hstack([true, everyone]), np.hstack([nearest, distances]), k
+                np.hstack([true, everyone]), np.hstack([nearest, distances]), n_kept
             )
-        return sum(len(np.intersect1d(a, b)) for a, b in zip(true, indices)) / true.size
+        n_found = 0
+        for part in self.parts(picked, true):
+            best = true[part]
+            if self.fine is not None:
+                best, _ = self._ranked(self.fine, picked[part], best, k, None)
+            n_found += sum(len(np.intersect1d(a, b)) for a, b in zip(best, indices[picked[part]]))
+        return n_found / (len(picked) * k)
 
 
 def _row_bytes(metric, row):

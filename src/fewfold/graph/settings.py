@@ -9,6 +9,9 @@ from fewfold.graph.user_functions import as_plain, resolved, resolved_options
 
 PLAIN_METRICS = ("euclidean", "cosine", "precomputed")
 
+# Up to this many rows, candidates in Euclidean distance hold enough of the neighbors under an
+# invariant metric.
+FEW_TO_EXPLORE = 80_000
 # Up to this many rows "auto" compares every pair: 4 CPU seconds with 50 columns.
 EXACT_ROWS = 20_000
 
@@ -110,3 +113,13 @@ class GraphSettings:
     def is_plain(self) -> bool:
         """Whether the search needs neither canonical forms nor re-ranking."""
         return self.metric in PLAIN_METRICS and not self.canonicalize
+
+    def explores(self, n_rows: int) -> bool:
+        """Whether neighbors of so many rows are improved by `fewfold.graph.exploring`.
+
+        Examples
+        --------
+        >>> GraphSettings(metric="deformation").explores(100_000), GraphSettings().explores(100_000)
+        (True, False)
+        """
+        return self.metric not in PLAIN_METRICS and n_rows > FEW_TO_EXPLORE

@@ -161,19 +161,17 @@ def _examine(member, task):
         at_once = _examine_at_once(member, task)
         if at_once is not None:
             return at_once
-    everything = np.ones(len(task.rows), bool)
+    parts = [task.fold == held for held in range(n_folds)]
+    splits = [(~out, task.rows[out] if task.is_classes else None) for out in parts]
+    fits = _fits(member, task, [*splits, (np.ones(len(task.rows), bool), None)], shared)
     held_out = None
-    if task.is_classes:
-        if n_folds:
-            held_out = np.zeros((len(task.rows), task.n_classes))
-        for held in range(n_folds):
-            out = task.fold == held
-            held_out[out] = _fit(member, task, ~out, shared, task.rows[out])[1]
+    if n_folds and task.is_classes:
+        held_out = np.zeros((len(task.rows), task.n_classes))
+        for out in parts:
+            held_out[out] = next(fits)[1]
     elif n_folds:
-        held_out = np.array(
-            [_fit(member, task, task.fold != f, shared, None)[1] for f in range(n_folds)]
-        )
-    model, answer = _fit(member, task, everything, shared, None)
+        held_out = np.array([next(fits)[1] for _ in parts])
+    model, answer = next(fits)
     if not all(np.isfinite(part).all() for part in (held_out, answer) if part is not None):
         raise ValueError("its predictions are not finite")
     if model is None:
@@ -208,6 +206,21 @@ def _build(member, task):
     return member.build(
         task.task, random_state=seed, n_classes=task.n_classes, image_shape=task.image_shape
     )
+
+
+def _fits(member, task, splits, shared):
+    """Yield the model and the predictions for each split: labels kept, rows wanted."""
+    first = _build(member, task)
+    one_class = len(np.unique(task.targets)) < 2
+    if not task.is_classes or one_class or not hasattr(first, "_learn_together"):
+        yield from (_fit(member, task, kept, shared, wanted) for kept, wanted in splits)
+        return
+    models = [first, *(_build(member, task) for _ in splits[1:])]
+    labels = [(task.rows[kept], task.targets[kept].astype(np.int64)) for kept, _ in splits]
+    first.fit_each(models, task.dense, shared, labels, task.n_classes)
+    for model, (_, wanted) in zip(models, splits):
+        wanted = np.arange(task.X.shape[0]) if wanted is None else wanted
+        yield model, model.decide_rows(task.dense, shared, wanted)
 
 
 def _fit(member, task, kept, shared, wanted):

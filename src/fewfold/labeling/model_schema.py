@@ -11,6 +11,7 @@ from fewfold.datasets.table.encoding import count_features
 from fewfold.exceptions import FewfoldError
 from fewfold.labeling.preparation import check_plan, prepared_width
 from fewfold.methods.registry import methods
+from fewfold.pipeline.stage_schemas import GRAPH_FIELDS
 from fewfold.system.file_schema import (
     LARGEST_NUMBER,
     anything,
@@ -97,18 +98,10 @@ _DEFORMATION = {
     "features": text(("gradient", "pixels", "both")),
 }  # fmt: skip
 GRAPH = record(
-    {
-        "n_neighbors": number(1, 10_000, whole=True),
+    GRAPH_FIELDS
+    | {
         "metric": text(("euclidean", "cosine", "deformation", "tangent")),
-        "method": text(("auto", "exact", "approximate")),
-        "min_recall": number(0, 1),
-        "weights": text(("binary", "heat", "self_tuning", "relative")),
-        "bandwidth": optional(number(1e-300, 1e300)),
-        "symmetrize": text(("union", "mutual", "mean")),
         "canonicalize": list_of(text(("center", "deskew", "scale", "rotate")), longest=4),
-        "image_shape": optional(list_of(number(1, 10_000, whole=True), 1, 3)),
-        "candidates": number(1, 100_000, whole=True),
-        "candidate_dims": number(0, 100_000, whole=True),
         "metric_options": record(
             {},
             {

@@ -25,7 +25,26 @@ _COLUMNS = Setting("n_features_in_", count())
 HEAD = (CLASSES, Field("present_", "int", ("p",), below="k"), _COLUMNS)
 
 
-class CandidateClassifier(SemiSupervisedClassifier):
+class _Candidate:
+    """What candidates for classes and for numbers share: a declared state, dense rows."""
+
+    _learned: tuple = ()
+    _head: tuple = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._state = (*cls._head, *cls._learned)
+
+    def _check(self) -> None:
+        """Raise `InputError` for a state that the declaration alone does not exclude."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+class CandidateClassifier(_Candidate, SemiSupervisedClassifier):
     """Base of classifiers that share preparations between fits.
 
     A subclass declares ``_learned`` (see `fewfold.methods.state`; sizes "k" classes, "p" classes
@@ -35,11 +54,7 @@ class CandidateClassifier(SemiSupervisedClassifier):
     rows, or for new rows (``shared`` and ``rows`` None).
     """
 
-    _learned: tuple = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        cls._state = (*HEAD, *cls._learned)
+    _head = HEAD
 
     def prepare(self, X) -> dict:
         """Compute what does not depend on the labels, to be given to `fit` as ``shared``."""
@@ -65,11 +80,31 @@ class CandidateClassifier(SemiSupervisedClassifier):
 
     def fit_codes(self, X, shared, rows, codes, n_classes: int):
         """Fit to class codes of some rows; classes without a label get probability 0."""
+        codes = self._begin(X, codes, n_classes)
+        if len(self.present_) > 1:
+            self._learn(X, shared, rows, codes)
+        return self
+
+    @staticmethod
+    def fit_each(models, X, shared, labels, n_classes: int):
+        """Fit each model to its labels, (rows, codes): as `fit_codes` does, but at once.
+
+        Of models of the same class and settings, if the class has ``_learn_together(models,
+        shared, labels)``.
+        """
+        found = [
+            (model, (rows, model._begin(X, codes, n_classes)))
+            for model, (rows, codes) in zip(models, labels)
+        ]
+        found = [pair for pair in found if len(pair[0].present_) > 1]
+        if found:
+            learning, theirs = zip(*found)
+            learning[0]._learn_together(learning, shared, theirs)
+
+    def _begin(self, X, codes, n_classes):
         self.present_ = np.unique(codes)
         self.n_classes_, self.n_features_in_ = int(n_classes), X.shape[1]
-        if len(self.present_) > 1:
-            self._learn(X, shared, rows, np.searchsorted(self.present_, codes))
-        return self
+        return np.searchsorted(self.present_, codes)
 
     def decide_rows(self, X, shared, rows) -> np.ndarray:
         """Return probabilities of training rows, (n_rows, n_classes)."""
@@ -132,26 +167,14 @@ class CandidateClassifier(SemiSupervisedClassifier):
             model._check()
         return model
 
-    def _check(self) -> None:
-        """Raise `InputError` for a state that the declaration alone does not exclude."""
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
-
-
-class CandidateRegressor(SemiSupervisedRegressor):
+class CandidateRegressor(_Candidate, SemiSupervisedRegressor):
     """Base of the candidates for numbers: a subclass has ``_learn(X, y)`` and ``_values(X)``.
 
     It declares ``_learned`` as a `CandidateClassifier` does.
     """
 
-    _learned: tuple = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        cls._state = (_COLUMNS, *cls._learned)
+    _head = (_COLUMNS,)
 
     def fit(self, X, y):
         """Learn from the rows whose ``y`` is not NaN, and predict all of them."""
@@ -174,11 +197,3 @@ class CandidateRegressor(SemiSupervisedRegressor):
             )
         super()._unpack(values)
         self._check()
-
-    def _check(self) -> None:
-        """Raise `InputError` for a state that the declaration alone does not exclude."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags

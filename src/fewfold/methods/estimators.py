@@ -10,7 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from fewfold.exceptions import InputError, LabelWarning
-from fewfold.graph.build import GraphSettings, NeighborGraph, build_graph, extend_graph
+from fewfold.graph.build import (
+    GraphSettings,
+    NeighborGraph,
+    build_graph,
+    extend_graph,
+    given_weights,
+)
 from fewfold.labels import UNLABELED, LabelSet, read_labels, read_values
 from fewfold.methods.parameters import any_object, check_parameters, positive
 from fewfold.methods.state import Field, PlainState, Setting
@@ -294,13 +300,13 @@ class GraphClassifier(SemiSupervisedClassifier):
             return X.W
         if graph is not None:
             self.graph_, self.X_fit_ = graph, X
-            return graph.W
+            return given_weights(graph, X.shape[0])
         if self.metric == "precomputed":
             self.graph_, self.X_fit_ = checked_weights(X), None
             return self.graph_
-        settings = self.graph_settings().to_dict()
-        settings["n_neighbors"] = min(settings["n_neighbors"], max(1, X.shape[0] - 1))
-        self.graph_, self.X_fit_ = build_graph(X, GraphSettings.from_dict(settings)), X
+        settings = self.graph_settings()
+        n_neighbors = min(settings.n_neighbors, max(1, X.shape[0] - 1))
+        self.graph_, self.X_fit_ = build_graph(X, settings, n_neighbors=n_neighbors), X
         return self.graph_.W
 
     def _extension(self, X, extension=None) -> sparse.csr_array:
@@ -308,7 +314,7 @@ class GraphClassifier(SemiSupervisedClassifier):
         check_is_fitted(self)
         if extension is not None:
             return sparse.csr_array(extension)
-        if self.X_fit_ is None:
+        if self.X_fit_ is None or sparse.issparse(self.graph_):
             weights = sparse.csr_array(X)
             if weights.shape[1] != len(self.is_reached_):
                 raise InputError(

@@ -187,23 +187,22 @@ _COMPARISON = has(
     },
 )  # fmt: skip
 _WARNINGS = list_of(has({"kind": words, "text": words, "rows": list_of(_COUNT)}))
-_GRAPH_SETTINGS = has(
-    {},
-    {
-        "n_neighbors": number(1, 10**6, whole=True),
-        "metric": text(),
-        "method": text(("auto", "exact", "approximate")),
-        "min_recall": number(0, 1),
-        "weights": text(("binary", "heat", "self_tuning", "relative")),
-        "bandwidth": optional(number(0, 1e300)),
-        "symmetrize": text(("union", "mutual", "mean")),
-        "canonicalize": list_of(text(), longest=100),
-        "image_shape": _SHAPE,
-        "candidates": number(1, 10**6, whole=True),
-        "candidate_dims": number(0, 10**6, whole=True),
-        "metric_options": mapping(anything),
-    },
-)
+# The fields of `fewfold.graph.settings.GraphSettings`.
+GRAPH_FIELDS = {
+    "n_neighbors": number(1, 10**6, whole=True),
+    "metric": text(),
+    "method": text(("auto", "exact", "approximate")),
+    "min_recall": _SHARE,
+    "weights": text(("binary", "heat", "self_tuning", "relative")),
+    "bandwidth": optional(number(1e-300, 1e300)),
+    "symmetrize": text(("union", "mutual", "mean")),
+    "canonicalize": list_of(text(), longest=100),
+    "image_shape": _SHAPE,
+    "candidates": number(1, 10**6, whole=True),
+    "candidate_dims": number(0, 10**6, whole=True),
+    "metric_options": mapping(anything),
+}
+_GRAPH_SETTINGS = has({}, GRAPH_FIELDS)
 _LABELS = {
     "y": array("n", kinds="if", low=-1, below="k", nan=True),
     "test_mask": array("n", kinds="b"),

@@ -214,8 +214,8 @@ def outcome_of(method: Method, model, inputs: Inputs, n_classes: int) -> Outcome
         *own,
         *new,
         predict_s=seconds,
-        status=getattr(model, "status_", "ok"),
-        details=getattr(model, "details_", {}),
+        status=model.status_,
+        details=model.details_,
         model=model,
     )
 

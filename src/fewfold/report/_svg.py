@@ -34,6 +34,17 @@ def element(name: str, text: str | None = None, /, *, raw: str = "", **attribute
     return f"<{head}>{inner}</{name}>" if inner else f"<{head}/>"
 
 
+def words(text: str, x: float, y: float, class_: str = "tick", anchor: str = "middle") -> str:
+    """A text beside, below or above a point: of a tick, or the title of an axis."""
+    return element("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
+
+
+def turned_title(text: str, middle: float) -> str:
+    """The title of a vertical axis, read from below."""
+    turn = f"translate(14 {middle:.0f}) rotate(-90)"
+    return element("text", text, transform=turn, text_anchor="middle", class_="title")
+
+
 def picture(body: list[str], width: float, height: float, label: str, class_: str) -> str:
     """A whole SVG picture that shrinks with its box and names itself to screen readers."""
     return element(

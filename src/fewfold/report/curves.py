@@ -152,27 +152,20 @@ def _frame(x_axis: Axis, y_axis: Axis, title: str, plot: float) -> list[str]:
     for tick in y_axis.ticks:
         y = y_axis(tick)
         body.append(_svg.element("path", d=f"M{LEFT} {y:.1f}H{x_axis.end:.1f}", class_="grid"))
-        body.append(
-            _svg.element("text", plain(tick), x=LEFT - 7, y=y + 4, text_anchor="end", class_="tick")
-        )
+        body.append(_svg.words(plain(tick), LEFT - 7, y + 4, anchor="end"))
     base, last = TOP + plot, -math.inf
     body.append(_svg.element("path", d=f"M{LEFT} {base}H{x_axis.end:.1f}", class_="axis"))
     for tick in x_axis.ticks:
         x, text = x_axis(tick), f"{tick:.0f}"
         body.append(_svg.element("path", d=f"M{x:.1f} {base}v5", class_="axis"))
         if x - last > 8 * len(text) + 8:  # leave out tick texts that would touch
-            body.append(
-                _svg.element("text", text, x=x, y=base + 18, text_anchor="middle", class_="tick")
-            )
+            body.append(_svg.words(text, x, base + 18))
             last = x
     middle = (LEFT + x_axis.end) / 2
     words = "labeled rows (log scale)" if x_axis.log else "labeled rows"
-    body.append(
-        _svg.element("text", words, x=middle, y=base + 38, text_anchor="middle", class_="title")
-    )
-    turn = f"translate(14 {TOP + plot / 2:.0f}) rotate(-90)"
+    body.append(_svg.words(words, middle, base + 38, "title"))
     title = f"{title}, log scale" if y_axis.log and plot > 300 else title
-    body.append(_svg.element("text", title, transform=turn, text_anchor="middle", class_="title"))
+    body.append(_svg.turned_title(title, TOP + plot / 2))
     return body
 
 
@@ -236,18 +229,10 @@ def _intervals(series, title, metric, width, label, about) -> str:
     for tick in axis.ticks:
         x = axis(tick)
         body.append(_svg.element("path", d=f"M{x:.1f} {TOP}v{plot}", class_="grid"))
-        body.append(
-            _svg.element(
-                "text", plain(tick), x=x, y=TOP + plot + 16, text_anchor="middle", class_="tick"
-            )
-        )
+        body.append(_svg.words(plain(tick), x, TOP + plot + 16))
     words = f"{title}, log scale" if axis.log else title
     middle = (axis.start + axis.end) / 2
-    body.append(
-        _svg.element(
-            "text", words, x=middle, y=TOP + plot + 38, text_anchor="middle", class_="title"
-        )
-    )
+    body.append(_svg.words(words, middle, TOP + plot + 38, "title"))
     for i, (s, name) in enumerate(zip(series, names)):
         y = TOP + step * (i + 0.5) + (8 if narrow else 0)
         color = _svg.LINES[s.style % len(_svg.LINES)]
@@ -290,27 +275,14 @@ def scatter(truth: np.ndarray, guess: np.ndarray, *, width: int, label: str) -> 
         body.append(_svg.element("path", d=f"M{LEFT} {y:.1f}h{side}", class_="grid"))
         body.append(_svg.element("path", d=f"M{x:.1f} {TOP}v{side}", class_="grid"))
         text = plain(tick)
-        body.append(
-            _svg.element("text", text, x=LEFT - 7, y=y + 4, text_anchor="end", class_="tick")
-        )
-        body.append(
-            _svg.element("text", text, x=x, y=TOP + side + 18, text_anchor="middle", class_="tick")
-        )
+        body.append(_svg.words(text, LEFT - 7, y + 4, anchor="end"))
+        body.append(_svg.words(text, x, TOP + side + 18))
     body.append(
         _svg.element("path", d=f"M{LEFT} {TOP + side}L{LEFT + side} {TOP}", class_="diagonal")
     )
     dots = "".join(f"M{x_axis(a):.1f} {y_axis(b):.1f}h0" for a, b in zip(truth, guess))
     body.append(_svg.element("path", d=dots, stroke=_svg.LINES[0], class_="dots"))
     middle = LEFT + side / 2
-    body.append(
-        _svg.element(
-            "text", "true value", x=middle, y=TOP + side + 38, text_anchor="middle", class_="title"
-        )
-    )
-    turn = f"translate(14 {TOP + side / 2:.0f}) rotate(-90)"
-    body.append(
-        _svg.element(
-            "text", "predicted value", transform=turn, text_anchor="middle", class_="title"
-        )
-    )
+    body.append(_svg.words("true value", middle, TOP + side + 38, "title"))
+    body.append(_svg.turned_title("predicted value", TOP + side / 2))
     return _svg.picture(body, LEFT + side + 14, TOP + side + BOTTOM, label, "chart")

@@ -11,7 +11,7 @@ import numpy as np
 from fewfold.pipeline.artifacts import read
 from fewfold.pipeline.chain_files import cells_of
 from fewfold.pipeline.result_tables import read_rows
-from fewfold.pipeline.stage_files import read_features, read_labels, read_splits
+from fewfold.pipeline.stage_files import check_rows, read_features, read_labels, read_splits
 from fewfold.pipeline.stages import read_costs
 from fewfold.report import findings
 from fewfold.report.content import (
@@ -98,6 +98,7 @@ def stage_costs(logs) -> list[dict]:
 
 def _dataset_view(files):
     data, truth = read_features(files["features"]), read_labels(files["labels"])
+    check_rows([("labels", len(truth.y), data.X.shape[0])])
     with read(files["map"], "draw_map") as picture:
         shown, positions = picture["shown"], picture["positions"]
         picture.check_rows("shown", shown, data.X.shape[0])

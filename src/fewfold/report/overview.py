@@ -215,7 +215,7 @@ def _heads(overview: Overview, part, left: float, wide: float, y: float) -> list
         if k is None:
             words = ("mean", "rank")
             for line, word in enumerate(words):
-                body.append(_text(word, x, y + 20 + 18 * line))
+                body.append(_svg.words(word, x, y + 20 + 18 * line))
             continue
         leader = overview.columns[k]
         if leader.dataset != last:
@@ -229,25 +229,21 @@ def _heads(overview: Overview, part, left: float, wide: float, y: float) -> list
             body.append(
                 _svg.element("text", name, raw=hint, x=left + wide * j + 4, y=y + 18, class_="set")
             )
-        body.append(_text(findings.grouped(leader.n_labeled), x, y + 38))
+        body.append(_svg.words(findings.grouped(leader.n_labeled), x, y + 38))
     if part[0] is not None:
         body.append(_svg.element("text", "labels", x=left - 10, y=y + 38, text_anchor="end",
                                  class_="tick"))  # fmt: skip
     return body
 
 
-def _text(words: str, x: float, y: float) -> str:
-    return _svg.element("text", words, x=x, y=y, text_anchor="middle", class_="tick")
-
-
 def _cell(overview: Overview, method: str, k: int | None, x: float, y: float, wide: float):
     middle = x + wide / 2
     if k is None:
         rank = overview.mean_ranks[method]
-        return [_text(f"{rank:.1f}" if math.isfinite(rank) else "–", middle, y + 4)]
+        return [_svg.words(f"{rank:.1f}" if math.isfinite(rank) else "–", middle, y + 4)]
     cell = overview.cells.get((method, k))
     if cell is None:
-        return [_text("–", middle, y + 4)]
+        return [_svg.words("–", middle, y + 4)]
     share = 1.0 - min(math.log(max(cell.ratio, 1.0)) / math.log(WORST), 1.0)
     share = 0.0 if cell.is_oracle else share
     fill = "#" + "".join(f"{round(255 - share**1.5 * (255 - c)):02x}" for c in BLUE)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fewfold.exceptions import InputError
+from fewfold.graph.build import given_weights
 from fewfold.methods.estimators import CLASSES, seed_of
 from fewfold.methods.invariance import INVARIANT_PARAMETERS
 from fewfold.methods.invariance.copies_kernel import Later, stored_solvers
@@ -380,11 +381,7 @@ class InvariantSVC(LearnsFromCopies):
         """Return the data graph's Laplacian, its rows moved to their places among the nodes."""
         if graph is None:
             graph = data_graph_of(X, self.data_graph, self.image_shape, transform)
-        W = sparse.csr_array(getattr(graph, "W", graph))
-        if W.shape != (len(X), len(X)):
-            raise InputError(
-                f"graph has shape {W.shape}, X has {len(X)} rows. Give a graph of the rows."
-            )
+        W = given_weights(graph, len(X))
         L = sparse.coo_array(powered(data_laplacian(W), self.data_power))
         rows, columns = L.coords
         return sparse.csr_array((L.data, (place[rows], place[columns])), shape=(n_nodes, n_nodes))

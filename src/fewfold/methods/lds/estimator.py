@@ -12,7 +12,7 @@ from fewfold.exceptions import InputError
 from fewfold.methods.candidate import CandidateClassifier
 from fewfold.methods.lds.features import landmark_axes, landmarks
 from fewfold.methods.lds.geodesic import geodesic_distances
-from fewfold.methods.lds.tsvm import fit_tsvm
+from fewfold.methods.lds.tsvm import Labeling, fit_tsvms, unlabeled_mean
 from fewfold.methods.parameters import count, number, one_of
 from fewfold.methods.state import Field, Setting
 from fewfold.svm.kernels import kernel_block, typical_squared
@@ -117,20 +117,24 @@ class LowDensityClassifier(CandidateClassifier):
         return {"Z": Z, "base": X, "axes": Z, "gamma": 0.0}
 
     def _learn(self, X, shared, rows, codes):
-        Z = shared["Z"]
-        is_unlabeled = np.ones(len(Z), bool)
-        is_unlabeled[rows] = False
-        self.mean_ = Z[is_unlabeled].mean(axis=0) if is_unlabeled.any() else Z.mean(axis=0)
-        shares = self._shares(codes)
-        signs = np.where(codes[:, None] == np.arange(len(shares)), 1.0, -1.0)
-        if len(shares) == 2:
-            signs, shares = signs[:, 1:], shares[1:]
-        self.W_ = fit_tsvm(
-            Z - self.mean_, rows, signs, shares, C=self.C, unlabeled_weight=self.unlabeled_weight
-        )
-        self.shift_ = 2 * shares - 1
-        self.base_, self.axes_, self.gamma_ = shared["base"], shared["axes"], shared["gamma"]
-        self.features_, self.n_neighbors_ = self.features, int(self.n_neighbors)
+        self._learn_together([self], shared, [(rows, codes)])
+
+    @staticmethod
+    def _learn_together(models, shared, labels):
+        """Train models of the same settings at once; each is what it would be alone."""
+        Z, labelings = shared["Z"], []
+        for model, (rows, codes) in zip(models, labels):
+            shares = model._shares(codes)
+            signs = np.where(codes[:, None] == np.arange(len(shares)), 1.0, -1.0)
+            if len(shares) == 2:
+                signs, shares = signs[:, 1:], shares[1:]
+            labelings.append(Labeling(rows, signs, shares))
+        weights = {"C": models[0].C, "unlabeled_weight": models[0].unlabeled_weight}
+        for model, labeling, W in zip(models, labelings, fit_tsvms(Z, labelings, **weights)):
+            model.W_, model.mean_ = W, unlabeled_mean(Z, labeling.rows)
+            model.shift_ = 2 * labeling.shares - 1
+            model.base_, model.axes_, model.gamma_ = shared["base"], shared["axes"], shared["gamma"]
+            model.features_, model.n_neighbors_ = model.features, int(model.n_neighbors)
 
     def _shares(self, codes):
         k = len(self.present_)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fewfold.exceptions import InputError
+from fewfold.graph.build import GraphSettings, build_graph, given_weights
 from fewfold.methods.estimators import (
     CLASSES,
     SemiSupervisedClassifier,
@@ -31,7 +32,6 @@ from fewfold.methods.multimanifold.learners import (
     store_learners,
 )
 from fewfold.methods.multimanifold.n_parts import choose_parts
-from fewfold.methods.multimanifold.named_graph import resolve_graph
 from fewfold.methods.multimanifold.partition import PartitionSettings, partitions
 from fewfold.methods.multimanifold.partition_state import (
     PARTITION_STATE,
@@ -108,7 +108,11 @@ class _MultiManifold(PartitionSettings):
             if not stored:
                 shape = shape_from_arrays(manifold.arrays, *X.shape)
         if not stored:
-            graph = resolve_graph(self.data_graph if graph is None else graph, X)
+            graph = self.data_graph if graph is None else graph
+            if isinstance(graph, dict | GraphSettings):
+                graph = build_graph(X, graph)
+            if graph is not None:
+                graph = given_weights(graph, X.shape[0])
             options = {"shape": shape, "graph": graph, "random_state": seed}
             found = partitions(X, labeled, self, **options)
             stored = [(one, labeled_sets(one, self.cells_), None) for one in found]

@@ -10,37 +10,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from fewfold.exceptions import InputError
-
-
-def resolve_graph(data_graph, X) -> sparse.csr_array | None:
-    """Return the weights of a graph of the rows, built first if only its settings are given.
-
-    Parameters
-    ----------
-    data_graph : dict, GraphSettings, NeighborGraph, sparse matrix or None
-    X : array of shape (n_samples, n_features)
-
-    Returns
-    -------
-    W : csr_array of shape (n_samples, n_samples) or None
-    """
-    if data_graph is None:
-        return None
-    from fewfold.graph.build import GraphSettings, build_graph
-
-    if isinstance(data_graph, dict):
-        data_graph = GraphSettings.from_dict(data_graph)
-    if isinstance(data_graph, GraphSettings):
-        data_graph = build_graph(X, data_graph)
-    W = sparse.csr_array(getattr(data_graph, "W", data_graph))
-    if W.shape != (X.shape[0], X.shape[0]):
-        raise InputError(
-            f"data_graph has shape {W.shape}, X has {X.shape[0]} rows. Give a graph of the rows, "
-            "labeled and unlabeled."
-        )
-    return W
-
 
 def contract(W: sparse.csr_array, Z: np.ndarray, kept: np.ndarray) -> sparse.csr_array:
     """Join kept points whose cells are joined in a graph of all rows.

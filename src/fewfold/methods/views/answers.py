@@ -10,9 +10,8 @@ from fewfold.methods.diffusion.estimator import held_out_probabilities, to_proba
 from fewfold.methods.diffusion.folds import fold_scores
 from fewfold.methods.diffusion.spreading import poisson_scores, spreading_scores
 
-# Diffusions on each graph, and their share before any label is held out: with one label per
-# class the far-reaching ones are better on every set that was tried.
-DIFFUSIONS = {"poisson": 0.5, "poisson_shares": 0.05, "spreading_0.99": 0.4, "spreading_0.9": 0.05}
+# Diffusions on each graph.
+DIFFUSIONS = ("poisson", "poisson_shares", "spreading_0.99", "spreading_0.9")
 # The same as equations, with the class shares that are set after each: their own, or those of the
 # labels.
 _EQUATIONS = (
@@ -33,7 +32,7 @@ _EXPONENTS = (0.25, 0.5, 1.0, 2.0, 4.0)
 SCORE_SCALE = 8.0
 # Probability left for labels that are wrong or beyond all views.
 _LEAST = 0.01
-_LEAST_CUT = 1e-3
+_LEAST_CUT, _CUT_POWER = 1e-3, 8
 _TOL, _FOLDS_TOL = 1e-5, 1e-4
 
 
@@ -145,24 +144,55 @@ def log_of(proba) -> np.ndarray:
     return np.log(np.maximum(proba, 1e-6))
 
 
-def view_shares(graphs, answers) -> np.ndarray:
-    """Return the prior weight of each graph, without held-out labels.
+def normalized_cut(W, classes, n_classes: int) -> float:
+    """Return which share of the edges of a class leaves it, as the mean over the classes.
 
-    Where a graph joins rows of one class, the labels diffused over it change along few of its
-    edges; where it ignores what matters or heeds what does not, along many. The share of a graph
-    is the inverse fourth power of the weight of the edges that its own answer cuts.
+    Parameters
+    ----------
+    W : sparse array of shape (n, n)
+        Symmetric.
+    classes : int ndarray of shape (n,)
+    n_classes : int
+        A class without rows, or without edges, counts as cut altogether.
+
+    Examples
+    --------
+    >>> path = sparse.csr_array(np.eye(4, k=1) + np.eye(4, k=-1))
+    >>> normalized_cut(path, np.array([0, 0, 1, 1]), 2), normalized_cut(path, np.zeros(4, int), 2)
+    (0.3333333333333333, 0.5)
+    """
+    W = sparse.coo_array(W)
+    own = classes[W.row]
+    leaves = own != classes[W.col]
+    volume = np.bincount(own, W.data, minlength=n_classes)
+    across = np.bincount(own[leaves], W.data[leaves], minlength=n_classes)
+    return float(np.mean(np.where(volume > 0, across / np.where(volume > 0, volume, 1), 1)))
+
+
+def answer_shares(graphs, by_view) -> np.ndarray:
+    """Return the prior weight of each answer of each graph, without held-out labels.
+
+    Where a graph joins rows of one class, and labels diffuse over it as far as they should, few
+    edges leave a class; where it ignores what matters or heeds what does not, or where one class
+    takes in most of another, many edges of some class do. The share of an answer is the inverse
+    eighth power of its `normalized_cut` of its own graph.
 
     Parameters
     ----------
     graphs : list of csr_array
-    answers : list of int ndarray of shape (n,)
-        Each graph's classes of all rows.
+    by_view : list of list of ndarray of shape (n, n_classes)
+        The answers of each graph.
+
+    Returns
+    -------
+    ndarray of shape (n_graphs * n_diffusions,), summing to 1
     """
-    cuts = []
-    for W, answer in zip(graphs, answers):
-        W = sparse.coo_array(W)
-        cuts.append(W.data[answer[W.row] != answer[W.col]].sum() / max(W.data.sum(), 1e-300))
-    shares = 1 / np.maximum(cuts, _LEAST_CUT) ** 4
+    cuts = [
+        normalized_cut(W, answer.argmax(axis=1), answer.shape[1])
+        for W, view in zip(graphs, by_view)
+        for answer in view
+    ]
+    shares = 1 / np.maximum(cuts, _LEAST_CUT) ** _CUT_POWER
     return shares / shares.sum()
 
 
@@ -203,15 +233,14 @@ def mixture_weights(likelihoods, prior, strength: float) -> np.ndarray:
     return weights
 
 
-def member_shares(by_view, is_judged: bool) -> np.ndarray:
-    """Return the share of each diffusion of each view, and of the labels' classifier, before.
+def member_shares(of_answers, is_judged: bool) -> np.ndarray:
+    """Return the prior weight of each answer of the graphs, and of the labels' classifier.
 
     Parameters
     ----------
-    by_view : ndarray of shape (n_graphs,)
+    of_answers : ndarray of shape (n_answers,), summing to 1
     is_judged : bool
         Whether held-out labels will tell more; without them the classifier has no share.
     """
     classifier = _CLASSIFIER_SHARE if is_judged else 0.0
-    of_graphs = np.outer(by_view, list(DIFFUSIONS.values())).ravel()
-    return np.append(of_graphs / of_graphs.sum() * (1 - classifier), classifier)
+    return np.append(of_answers * (1 - classifier), classifier)

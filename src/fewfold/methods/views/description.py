@@ -12,6 +12,7 @@ from fewfold.linalg.distances import squared_distances
 from fewfold.methods.diffusion.estimator import MIN_SIDE_TO_DESKEW, image_graph_settings
 from fewfold.svm.kernels import typical_squared
 from fewfold.transforms.canonical import canonicalize
+from fewfold.transforms.framing import framed, framed_shape
 from fewfold.transforms.orientation import mean_colors, orientation_histograms
 
 N_COMPONENTS = 200
@@ -24,6 +25,22 @@ _LEAST_JUDGED, _MOST_JUDGED, _CLEARLY = 100, 1000, 0.95
 # Parts a side whose mean colors are features.
 _COLOR_PARTS = 4
 _GRAPH_PARTS = ("data", "indices", "indptr")
+
+
+def as_seen(X, image_shape, turned: bool):
+    """Return images as all views see them, and their shape: framed, and turned upright if asked.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+    image_shape : sequence of int or None
+        Rows that are not images, and series, are returned as they are.
+    turned : bool
+    """
+    if image_shape is None or len(image_shape) == 1:
+        return X, image_shape
+    X, shape = framed(X, image_shape), framed_shape(image_shape)
+    return (canonicalize(X, shape, ["rotate"]) if turned else X), shape
 
 
 def edge_features(X, image_shape) -> np.ndarray:
@@ -87,7 +104,7 @@ def angle_contrasts(X, image_shape, *, seed: int = 0) -> list[float]:
     Of at most 1000 rows, as they are, without slant, and turned upright; see `is_turned`.
     """
     rows = np.random.default_rng(seed).permutation(len(X))[:_MOST_JUDGED]
-    some = X[np.sort(rows)]
+    some, image_shape = as_seen(X[np.sort(rows)], image_shape, False)
     seen = [some, *(canonicalize(some, image_shape, [form]) for form in ("deskew", "rotate"))]
     return [_contrast(orientation_histograms(images, image_shape)) for images in seen]
 
@@ -158,8 +175,7 @@ def describe(
     """
     X = X.toarray() if sparse.issparse(X) else np.asarray(X)
     turned = is_turned(X, image_shape, seed=seed)
-    if turned:
-        X = canonicalize(X, image_shape, ["rotate"])
+    X, image_shape = as_seen(X, image_shape, turned)
     features = edge_features(X, image_shape)
     mean = features.mean(axis=0, dtype=np.float64).astype(np.float32)
     axes = _principal_axes(features - mean)

@@ -15,6 +15,7 @@ from fewfold.methods.state import Field, Setting
 from fewfold.methods.views import answers
 from fewfold.methods.views.description import (
     RIDGE,
+    as_seen,
     describe,
     edge_features,
     graphs_of,
@@ -22,7 +23,6 @@ from fewfold.methods.views.description import (
     random_blocks,
     random_features,
 )
-from fewfold.transforms.canonical import canonicalize
 
 # Of scores: the one with which they tell best, as probabilities, the classes of rows left out.
 _FACTORS = np.geomspace(1, 64, 25)
@@ -35,10 +35,11 @@ class ImageViewsClassifier(CandidateClassifier):
     Images that lie at any angle, judged without labels, are turned upright by their moments.
     Labels are diffused over the invariant graph and over a graph of orientation histograms, near
     and far; beside them stands a classifier of the labels alone. Their weights are those that
-    explain held-out labels best (with one label per class: how few edges of a graph its answer
-    cuts). Ridge regression on random Fourier features of the histograms then learns the answer
-    for all rows. What it says of each image without that image (exact leave-one-out) is averaged
-    with the answer; learned once more, the average labels new images without the graph.
+    explain held-out labels best (with one label per class: how few edges of its graph leave the
+    classes of an answer). Ridge regression on random Fourier features of the histograms then
+    learns the answer for all rows. What it says of each image without that image (exact
+    leave-one-out) is averaged with the answer; learned once more, the average labels new images
+    without the graph.
 
     Parameters
     ----------
@@ -140,10 +141,7 @@ class ImageViewsClassifier(CandidateClassifier):
             held_out = np.concatenate([held_out for _, held_out in both])
         else:
             by_view = [answers.diffusions(W, rows, codes, k) for W in graphs]
-        prior = answers.member_shares(
-            answers.view_shares(graphs, [view[0].argmax(axis=1) for view in by_view]),
-            held_out is not None,
-        )
+        prior = answers.member_shares(answers.answer_shares(graphs, by_view), held_out is not None)
         z = random_features(shared["points"][rows], self.frequencies_)
         if len(judged) > answers.MOST_JUDGED:
             rng = np.random.default_rng(self.random_state or 0)
@@ -187,9 +185,8 @@ class ImageViewsClassifier(CandidateClassifier):
     def _proba(self, X, shared, rows):
         if shared is not None:
             return self._answer[rows]
-        if self.turned_:
-            X = canonicalize(X, self.image_shape_, ["rotate"])
-        points = (edge_features(X, self.image_shape_) - self.mean_) @ self.axes_
+        images, shape = as_seen(X, self.image_shape_, self.turned_)
+        points = (edge_features(images, shape) - self.mean_) @ self.axes_
         scores = random_features(points, self.frequencies_) @ self.coef_
         return softmax(scores.astype(np.float64) * self.sharpness_, axis=1)
 
@@ -211,5 +208,6 @@ class ImageViewsClassifier(CandidateClassifier):
                 f"{type(self).__name__}: image_shape {shape}, {self.n_features_in_} columns and "
                 f"{len(self.coef_)} coefficients do not fit together."
             )
-        if edge_features(np.zeros((1, size), np.float32), shape).shape[1] != len(self.mean_):
+        nothing = as_seen(np.zeros((1, size), np.float32), shape, False)
+        if edge_features(*nothing).shape[1] != len(self.mean_):
             raise InputError(f"{type(self).__name__}: 'mean_' does not fit image_shape {shape}.")
