@@ -4,7 +4,7 @@
 
 Each method runs alone on a dataset of its kind in a new folder, then again with one setting of
 its learner changed. Printed is the CPU time of the jobs of both runs, their share, the same with
-Snakemake's own start, and the jobs that ran again. The table of docs/architecture.md is its output.
+Snakemake's own start, and the jobs that ran again. The table of docs/notes/house.md is its output.
 As in an ordinary installation, Python's compiled modules are there before the first run and are
 used by both. What numba compiles is kept in the checkout: in a new one run the command twice, and
 take the second table.
