@@ -197,6 +197,24 @@ def test_leverage_is_the_weight_of_a_rows_own_label(shared):
         np.testing.assert_allclose(without, z[row] @ refitted, atol=0.02)
 
 
+def test_the_regression_is_heard_after_it_learned_from_both(monkeypatch, shared):
+    seen, original = [], ImageViewsClassifier._fit_rows
+
+    def spy(self, shared, answer):
+        said = original(self, shared, answer)
+        seen.append((answer.copy(), said.copy()))
+        return said
+
+    monkeypatch.setattr(ImageViewsClassifier, "_fit_rows", spy)
+    y = few(3)
+    model = ImageViewsClassifier((8, 8), n_random=400).fit(X, y, shared=shared)
+    (views, first), (both, second) = seen
+    free = y < 0
+    np.testing.assert_allclose(both[free], (views + first)[free] / 2)
+    np.testing.assert_allclose(model.label_distributions_[free], (views + second)[free] / 2)
+    np.testing.assert_array_equal(model.label_distributions_[~free], np.eye(10)[y[~free]])
+
+
 def test_images_at_any_angle_are_noticed_without_labels():
     turned = rotated_images(X, (8, 8), seed=3)
     assert not is_turned(X, (8, 8)) and is_turned(turned, (8, 8))

@@ -28,6 +28,13 @@ from fewfold.methods.views.description import (
 _FACTORS = np.geomspace(1, 64, 25)
 
 
+def _mean(joined, learned, rows):
+    """Return the mean of two answers for all rows; of labeled rows the first."""
+    answer = (joined + learned) / 2
+    answer[rows] = joined[rows]
+    return answer
+
+
 @dataclass(eq=False, repr=False)
 class ImageViewsClassifier(CandidateClassifier):
     """Label images from a few by several views of them.
@@ -38,8 +45,8 @@ class ImageViewsClassifier(CandidateClassifier):
     explain held-out labels best (with one label per class: how few edges of its graph leave the
     classes of an answer). Ridge regression on random Fourier features of the histograms then
     learns the answer for all rows. What it says of each image without that image (exact
-    leave-one-out) is averaged with the answer; learned once more, the average labels new images
-    without the graph.
+    leave-one-out) is averaged with the answer; the regression learns the average, and what it
+    then says is averaged with the first answer instead. It labels new images without the graph.
 
     Parameters
     ----------
@@ -125,9 +132,9 @@ class ImageViewsClassifier(CandidateClassifier):
         learned = self._fit_rows(shared, joined)
         # What is not an image has no histograms: its features know no invariance, unlike its graph.
         if self.image_shape_ is not None and len(self.image_shape_) > 1:
-            answer = (joined + learned) / 2
-            answer[rows] = joined[rows]
-            self._fit_rows(shared, answer)
+            # The regression learns once more from both, and is then heard instead of the first.
+            learned = self._fit_rows(shared, _mean(joined, learned, rows))
+            answer = _mean(joined, learned, rows)
         self._answer = answer
 
     def _joined(self, shared, rows, codes):
