@@ -281,7 +281,7 @@ def digits(n: int, folder: str) -> None:
     """Label deformed digits over the graph that ignores small deformations; three draws."""
     from fewfold.datasets import load
     from fewfold.graph.build import build_graph, find_neighbors, graph_from_neighbors
-    from fewfold.graph.exploring import explore
+    from fewfold.graph.exploring import MOST_ROUNDS, explore
     from fewfold.methods.diffusion.estimator import diffuse, image_graph_settings
     from fewfold.pipeline.stages import Progress
 
@@ -294,7 +294,7 @@ def digits(n: int, folder: str) -> None:
     if settings.explores(n):
         searched, recall = time.process_time(), round(found.recall, 4)
         measured("deformed digits, candidates ranked", n, start, recall=recall)
-        found = explore(data.X, found, settings, progress)
+        found = explore(data.X, found, settings, Progress(MOST_ROUNDS * n, every_s=60))
         measured("deformed digits, explored", n, searched, recall=round(found.recall, 4))
     W, recall = graph_from_neighbors(found, settings).W, round(found.recall, 4)
     measured("deformed digits, invariant graph", n, start, recall=recall)

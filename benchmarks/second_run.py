@@ -6,7 +6,8 @@ Each method runs alone on a dataset of its kind in a new folder, then again with
 its learner changed. Printed is the CPU time of the jobs of both runs, their share, the same with
 Snakemake's own start, and the jobs that ran again. The table of docs/notes/house.md is its output.
 As in an ordinary installation, Python's compiled modules are there before the first run and are
-used by both.
+used by both. What numba compiles is kept in the checkout: in a new one run the command twice, and
+take the second table.
 """
 
 from __future__ import annotations

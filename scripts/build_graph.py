@@ -16,10 +16,10 @@ def main(tiles, graph, *, graph_settings, image_shape=None, features=None):
     else:
         neighbors = read_neighbors(tiles)
     if settings.explores(len(neighbors.indices)):
-        from fewfold.graph.exploring import explore
+        from fewfold.graph.exploring import MOST_ROUNDS, explore
 
         X, _ = read_features(features).for_graph(True)
-        progress = Progress(len(X))
+        progress = Progress(MOST_ROUNDS * len(X))
         settings = GraphSettings.from_config(graph_settings).for_images(image_shape)
         neighbors = explore(X, neighbors, settings, progress)
     built = graph_from_neighbors(neighbors, settings)

@@ -125,7 +125,7 @@ def build_graph(X, settings: GraphSettings | dict | None = None, *, progress=Non
     if settings.explores(X.shape[0]):
         from fewfold.graph.exploring import explore
 
-        found = explore(X, found, settings, progress)
+        found = explore(X, found, settings)
     return graph_from_neighbors(found, settings)
 
 

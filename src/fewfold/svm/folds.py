@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 
-from fewfold.exceptions import InputError
-
 N_FOLDS = 5
 
 
@@ -70,42 +68,16 @@ def plain_folds(n_samples: int, seed: int, n_folds: int = N_FOLDS):
     return list(splitter.split(np.zeros(n_samples)))
 
 
-def repeats_for(n_samples: int, n_repeats: int | str = "auto") -> int:
-    """Return how often to split: with a dozen samples one split decides little.
-
-    Parameters
-    ----------
-    n_samples : int
-    n_repeats : int or "auto"
-        "auto" holds out about a hundred samples in all: ten splits of 10, one from 100 on.
-
-    Returns
-    -------
-    n_repeats : int
-
-    Examples
-    --------
-    >>> [repeats_for(n) for n in (5, 12, 20, 640)], repeats_for(20, 2)
-    ([10, 9, 5, 1], 2)
-    """
-    if n_repeats == "auto":
-        return int(np.clip(np.ceil(100 / n_samples), 1, 10))
-    if isinstance(n_repeats, (str, bool)) or int(n_repeats) != n_repeats or n_repeats < 1:
-        raise InputError(
-            f"n_repeats={n_repeats!r} is not allowed. Give 'auto' or a whole number of at least 1."
-        )
-    return int(n_repeats)
-
-
-def repeated_folds(n_samples: int, n_folds: int, n_repeats: int | str, rng) -> list[np.ndarray]:
+def repeated_folds(n_samples: int, n_folds: int, rng) -> list[np.ndarray]:
     """Split samples into folds at random, several times where they are few.
+
+    With a dozen samples one split decides little: about a hundred are held out in all, in ten
+    splits of 10 samples and one from 100 on.
 
     Parameters
     ----------
     n_samples, n_folds : int
         With at most as many samples as folds each is left out once, and once is enough.
-    n_repeats : int or "auto"
-        See :func:`repeats_for`.
     rng : RandomState
 
     Returns
@@ -116,11 +88,11 @@ def repeated_folds(n_samples: int, n_folds: int, n_repeats: int | str, rng) -> l
     Examples
     --------
     >>> from sklearn.utils import check_random_state
-    >>> folds = repeated_folds(20, 5, "auto", check_random_state(0))
+    >>> folds = repeated_folds(20, 5, check_random_state(0))
     >>> len(folds), np.bincount(folds[0]).tolist()
     (5, [4, 4, 4, 4, 4])
     """
-    repeats = repeats_for(n_samples, n_repeats)
     if n_samples <= n_folds:
         return [np.arange(n_samples)]
+    repeats = int(np.clip(np.ceil(100 / n_samples), 1, 10))
     return [rng.permutation(n_samples) % n_folds for _ in range(repeats)]

@@ -129,11 +129,10 @@ class KernelRegressor(RegressorMixin, Learner):
         Standard deviation of the kernel; "cv" chooses it by cross-validation on a grid spread
         over the distances of the data, so it follows their scale.
     n_folds : int, default=5
-        Folds of the cross-validation; fewer samples than folds are left out one by one.
+        Folds of the cross-validation; fewer samples than folds are left out one by one. The split
+        is repeated where they are few, see `fewfold.svm.folds.repeated_folds`.
     n_bandwidths : int, default=20
         Bandwidths on the grid.
-    n_repeats : int or "auto", default="auto"
-        Repeats of the split: ten for 10 samples, one from 100 on (see `repeats_for`).
     random_state : int, RandomState or None, default=0
         Splits the samples into folds.
 
@@ -162,7 +161,6 @@ class KernelRegressor(RegressorMixin, Learner):
     _: KW_ONLY
     n_folds: int = 5
     n_bandwidths: int = 20
-    n_repeats: int | str = "auto"
     random_state: int = 0
     _dtype = np.float64
     _state = (
@@ -209,7 +207,7 @@ class KernelRegressor(RegressorMixin, Learner):
             self.bandwidth_ = float(self.bandwidths_[0])
             return
         rng = check_random_state(self.random_state)
-        folds = repeated_folds(n, self.n_folds, self.n_repeats, rng)
+        folds = repeated_folds(n, self.n_folds, rng)
         self.bandwidth_, self.cv_errors_ = choose_bandwidth(d2, y, self.bandwidths_, folds)
 
     def predict(self, X) -> np.ndarray:

@@ -49,10 +49,9 @@ class TunedSVC(HoldsSVM, ClassifierMixin, Learner):
     Parameters
     ----------
     n_folds : int, default=5
+        The split is repeated where points are few, see `fewfold.svm.folds.repeated_folds`.
     gammas, penalties : tuple of float
         The grid; gammas are divided by the median squared distance.
-    n_repeats : int or "auto", default="auto"
-        Repeats of the split: ten for 10 points, one from 100 on.
     random_state : int, RandomState or None, default=0
         Splits the points into the folds.
 
@@ -74,7 +73,6 @@ class TunedSVC(HoldsSVM, ClassifierMixin, Learner):
     n_folds: int = 5
     gammas: tuple = GAMMA_GRID
     penalties: tuple = PENALTY_GRID
-    n_repeats: int | str = "auto"
     random_state: int = 0
     _dtype = np.float64
     _state = (
@@ -105,9 +103,8 @@ class TunedSVC(HoldsSVM, ClassifierMixin, Learner):
             )
         d2 = squared_distances(X, X)
         scale = np.median(d2[d2 > 0]) if (d2 > 0).any() else 1.0
-        folds = repeated_folds(
-            len(codes), self.n_folds, self.n_repeats, check_random_state(self.random_state)
-        )
+        rng = check_random_state(self.random_state)
+        folds = repeated_folds(len(codes), self.n_folds, rng)
         self.cv_errors_ = self._errors(d2 / scale, codes, folds)
         neutral = _NEUTRAL_FALL * scale / nearest_squared(d2)
         g, p = choose_setting(self.cv_errors_, self.gammas, len(codes), neutral)
