@@ -91,7 +91,7 @@ def keep(path, table):
     """Merge errors (a row for each set, number of labels and draw; a column for each method)."""
     if path.exists():
         table = table.combine_first(pd.read_csv(path, index_col=list(table.index.names)))
-    table.round(3).to_csv(path, lineterminator="\n")
+    table.round(6).to_csv(path, lineterminator="\n")
 
 
 def new_rows(X, y, shape, test, budgets, seeds):
