@@ -32,7 +32,7 @@ import yaml
 from large import read_latest
 from scipy.optimize import nnls
 
-from fewfold.config.resources import PIXELS, RAW, Sizes, columns_measured, need
+from fewfold.config.resources import MOST_FITTED, PIXELS, RAW, Sizes, columns_measured, need
 from fewfold.datasets import describe
 from fewfold.graph.settings import is_approximate
 from fewfold.pipeline import layout
@@ -289,16 +289,23 @@ def measured_at_large() -> dict:
         "deformed digits, invariant graph": search,
         "deformed digits, candidates ranked": search,
         "deformed digits, explored": ("build_graph", "exploring"),
+        "atlas, fitted": ("fit_manifold", "atlas"),
     }
     found: dict = {}
     latest = read_latest()
     for (what, n), row in latest.items():
         if what.endswith("invariant graph") and ("deformed digits, explored", n) in latest:
             continue  # more than the search
-        if what in named:
+        if what in named and n <= MOST_FITTED.get(named[what], n):
             values = {k: float(row[k]) for k in ("cpu_s", "max_rss_mb")}
             found.setdefault(named[what], []).append(
-                {"n": float(n), "d": 784.0, "labels": 100.0, "fits": 1.0, **values}
+                {
+                    "n": float(n),
+                    "d": float(columns_measured(*named[what])),
+                    "labels": 100.0,
+                    "fits": 1.0,
+                    **values,
+                }
             )
     return found
 

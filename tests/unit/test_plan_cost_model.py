@@ -14,6 +14,7 @@ from fewfold.config.resources import (
     COST_MODELS,
     LABEL_STAGES,
     MANY_ROWS,
+    MOST_FITTED,
     SECTION,
     Need,
     Sizes,
@@ -24,6 +25,7 @@ from fewfold.config.resources import (
     runtime_min,
 )
 from fewfold.config.sizes import kind_of
+from fewfold.methods.atlas.fitting import MOST_ROWS
 from fewfold.methods.registry import sections
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,3 +141,10 @@ def test_a_kind_that_was_not_measured_costs_what_its_relative_does():
     sizes = Sizes(5000, 50)
     relative = need("search_neighbors", sizes, "deformation")
     assert need("search_neighbors", sizes, "tangent") == relative
+
+
+@pytest.mark.parametrize("n", [10**5, 10**6])
+def test_an_atlas_asks_for_the_memory_of_a_sample(n, scaling):
+    assert MOST_FITTED["fit_manifold", "atlas"] == MOST_ROWS
+    taken = float(scaling.read_latest()["atlas, fitted", n]["max_rss_mb"])
+    assert taken < memory_mb("fit_manifold", Sizes(n, 50), "atlas") < 2.5 * taken

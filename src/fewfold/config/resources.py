@@ -30,6 +30,8 @@ MANY_ROWS = 50_000
 LABEL_COLUMNS = 30  # measured; what more there are is held about three times, in float32
 # What works on the columns as they came, whatever they are reduced to: two stages, and a metric.
 RAW, PIXELS = ("fetch_dataset", "prepare_features"), "deformation"
+# Charts are fitted to a sample of more rows (`fewfold.methods.atlas.fitting.MOST_ROWS`).
+MOST_FITTED = {("fit_manifold", "atlas"): 100_000}
 # The section of records whose kinds a stage has.
 SECTION = {"train_method": "methods", "fit_manifold": "manifolds", "encode_points": "manifolds",
            "compute_kernel_tile": "kernels"}  # fmt: skip
@@ -136,6 +138,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
         else [k for k in COST_MODELS if k[0] == stage]
     )
     columns = columns_measured(stage, found)
+    sizes = sizes._replace(n=min(sizes.n, MOST_FITTED.get((stage, found), sizes.n)))
     if stage != "train_method":
         sizes = sizes._replace(fits=1)
     needs = few + [
