@@ -4,6 +4,7 @@
     python benchmarks/large.py label 100000 1000000          # fewfold label, then fewfold predict
     python benchmarks/large.py read 1000000                  # a table, as Parquet and as CSV
     python benchmarks/large.py wide 1000000                  # a CSV of 2 GB, 200 columns
+    python benchmarks/large.py wide_run 4600000              # one of 10 GB, as a run reads it
     python benchmarks/large.py graph 25000 100000 1000000    # the job that builds a graph
     python benchmarks/large.py eigen 100000                  # 200 eigenvectors of the graph
     python benchmarks/large.py atlas 100000                  # atlas of a sample, all rows encoded
@@ -161,7 +162,7 @@ def read(n: int, folder: str) -> None:
         subprocess.run([sys.executable, __file__, "_read_file", str(n), f"{folder}/{name}"])
 
 
-def wide(n: int, folder: str) -> None:
+def wide(n: int, folder: str, reader: str = "_read_file") -> None:
     """Read a CSV of 200 columns, which is not held in memory. After 10 000 rows they repeat."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -177,7 +178,21 @@ def wide(n: int, folder: str) -> None:
         for _ in range(n // 10_000 - 1):
             file.write(text)
     print(f"  CSV of {Path(path).stat().st_size / 1e6:.0f} MB")
-    subprocess.run([sys.executable, __file__, "_read_file", str(n), path])
+    subprocess.run([sys.executable, __file__, reader, str(n), path])
+
+
+def wide_run(n: int, folder: str) -> None:
+    """Read the same file as the stage `fetch_dataset` of a run does: features of float64."""
+    wide(n, folder, "_load_file")
+
+
+def load_file(n: int, path: str) -> None:
+    """Read one file as a dataset of a run, in a process of its own."""
+    from fewfold.datasets import load
+
+    found = load("file", path=path, target="y")
+    measured("reading csv, 200 columns, for a run", n, 0.0)
+    print(f"  features of {found.X.nbytes / 1e6:.0f} MB")
 
 
 def read_file(n: int, path: str) -> None:
@@ -398,9 +413,10 @@ def table() -> None:
 
 TASKS = {"_make": make, "_fit": fit, "_peer": peer, "_check": check, "_eigen": eigen,
          "_graph": graph, "_read": read, "_read_file": read_file, "_wide": wide,
+         "_wide_run": wide_run, "_load_file": load_file,
          "_label": label, "_isotropic": isotropic, "_atlas": atlas, "_digits": digits,
          "_atlas_svm": atlas_svm, "_atlas_sample": atlas_sample}  # fmt: skip
-MADE_BY_THEMSELVES = ("label", "isotropic", "read", "wide", "digits")
+MADE_BY_THEMSELVES = ("label", "isotropic", "read", "wide", "wide_run", "digits")
 
 
 def main() -> None:

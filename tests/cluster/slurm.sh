@@ -102,7 +102,7 @@ kill_node() {
   doomed=$(cat "$home/run/slurmd-$node.pid")
   # A job's processes have the node's name, and SLURM's process that watches over them above.
   for environ in /proc/[0-9]*/environ; do
-    tr '\0' '\n' < "$environ" 2>/dev/null | grep -qx "SLURMD_NODENAME=$node" || continue
+    tr '\0' '\n' 2>/dev/null < "$environ" | grep -qx "SLURMD_NODENAME=$node" || continue
     pid=${environ#/proc/} pid=${pid%/environ}
     doomed+=" $pid"
     parent=$(awk '/^PPid:/ {print $2}' "/proc/$pid/status" 2>/dev/null || true)
