@@ -154,15 +154,15 @@ def _use_results(kind, path):
     """Collect it again, or show it in a report."""
     from _report_content import content
 
-    from fewfold.pipeline.result_tables import read_table
+    from fewfold.pipeline.result_tables import read_rows
     from fewfold.report.page import render
 
     name = kind.removesuffix(".csv")
-    found = {name: read_table(path, name)}
+    found = {name: read_rows(path, name)}
     if name == "metrics":
         made = {n: path.with_name(f"made-{n}") for n in RESULTS}
         stage("collect_metrics", [path], *made.values())
-        found = {n.removesuffix(".csv"): read_table(p, n.removesuffix(".csv"))
+        found = {n.removesuffix(".csv"): read_rows(p, n.removesuffix(".csv"))
                  for n, p in made.items()}  # fmt: skip
     page = render(content(datasets={}, extra_figures=[], **found))
     assert "</html>" in page

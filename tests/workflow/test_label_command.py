@@ -286,4 +286,4 @@ def test_the_config_of_the_tutorial_runs_on_the_file_that_label_reads(project, t
     assert set(table["n_labeled"]) == {20, 100} and set(table["status"]) == {"ok"}
     assert table[table["n_labeled"] == 100].groupby("method")["value"].mean().max() < 0.2
     log = (tmp_path / "my-results/logs/mine/fetch_dataset.log").read_text(encoding="utf-8")
-    assert "Rows are named by the column 'plant_id'" in log and "2 empty cells in 'b'" in log
+    assert "Rows are named by the column 'plant_id'" in log and "2 empty cells are filled" in log

@@ -131,7 +131,7 @@ def test_it_labels_a_table_and_its_state_predicts(package, tmp_path):
     words = ("label", table, "--target", "kind", "--methods", "majority", "--out", out)
     done = fewfold(package, *words)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "by rarest" in done.stdout and "do not show that we are better" in done.stdout
+    assert "by rarest" in done.stdout and "do not show that the answer is better" in done.stdout
     assert "rarest" in (out / "report.html").read_text()
     with open(out / "labels.csv", newline="") as file:
         made = list(csv.DictReader(file))
