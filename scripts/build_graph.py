@@ -20,8 +20,7 @@ def main(tiles, graph, *, graph_settings, image_shape=None, features=None):
 
         X, _ = read_features(features).for_graph(True)
         progress = Progress(MOST_ROUNDS * len(X))
-        settings = GraphSettings.from_config(graph_settings).for_images(image_shape)
-        neighbors = explore(X, neighbors, settings, progress)
+        neighbors = explore(X, neighbors, settings.with_user_functions(), progress)
     built = graph_from_neighbors(neighbors, settings)
     write_graph(graph, built, inputs=[*tiles, *([features] if features else [])])
     print(

@@ -24,7 +24,8 @@ LIKE = {
     "orbit": "deformation", "exploring": "deformation", "approximate": "euclidean",
 }  # fmt: skip
 # The jobs of `fewfold label` were measured on many rows, family by family. Up to so many, there are
-# candidates that look at pairs: a job is taken to cost what the most expensive method does.
+# candidates that look at pairs: a job is taken to cost at least what the most expensive method
+# does.
 LABEL_STAGES = ("prepare_candidates", "examine_candidates", "label_rows")
 MANY_ROWS = 50_000
 LABEL_COLUMNS = 30  # measured; what more there are is held about three times, in float32
@@ -128,9 +129,9 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     >>> large.cpu_s > 1000 * small.cpu_s
     True
     """
-    few = []
+    needs = []
     if stage in LABEL_STAGES and sizes.n <= MANY_ROWS:
-        few = [need("train_method", sizes)]
+        needs.append(need("train_method", sizes))
     found = known_kind(stage, kind)
     keys = (
         [(stage, found)]
@@ -141,7 +142,7 @@ def need(stage: str, sizes: Sizes, kind: str = "") -> Need:
     sizes = sizes._replace(n=min(sizes.n, MOST_FITTED.get((stage, found), sizes.n)))
     if stage != "train_method":
         sizes = sizes._replace(fits=1)
-    needs = few + [
+    needs += [
         Need(
             seconds.at(sizes, columns),
             memory.at(sizes._replace(fits=1), columns),

@@ -24,8 +24,8 @@ def kind_of(plan, wildcards) -> str:
     """Return a job's metric of the graph, type of the manifold or kernel, or learner, or "".
 
     A graph whose search is approximate is of the kind "approximate", one whose neighbors are
-    improved afterwards "exploring". A job of `fewfold label` that
-    examines candidates is of their family.
+    improved afterwards "exploring". A job of `fewfold label` that examines candidates is of their
+    family.
     """
     if hasattr(wildcards, "method"):
         first = plan.batch(wildcards.dataset, wildcards.method)[0]

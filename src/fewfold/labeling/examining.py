@@ -212,7 +212,7 @@ def _fits(member, task, splits, shared):
     """Yield the model and the predictions for each split: labels kept, rows wanted."""
     first = _build(member, task)
     one_class = len(np.unique(task.targets)) < 2
-    if not task.is_classes or one_class or not hasattr(first, "_learn_together"):
+    if not task.is_classes or one_class or not hasattr(first, "fit_each"):
         yield from (_fit(member, task, kept, shared, wanted) for kept, wanted in splits)
         return
     models = [first, *(_build(member, task) for _ in splits[1:])]

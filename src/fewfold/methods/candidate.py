@@ -85,22 +85,6 @@ class CandidateClassifier(_Candidate, SemiSupervisedClassifier):
             self._learn(X, shared, rows, codes)
         return self
 
-    @staticmethod
-    def fit_each(models, X, shared, labels, n_classes: int):
-        """Fit each model to its labels, (rows, codes): as `fit_codes` does, but at once.
-
-        Of models of the same class and settings, if the class has ``_learn_together(models,
-        shared, labels)``.
-        """
-        found = [
-            (model, (rows, model._begin(X, codes, n_classes)))
-            for model, (rows, codes) in zip(models, labels)
-        ]
-        found = [pair for pair in found if len(pair[0].present_) > 1]
-        if found:
-            learning, theirs = zip(*found)
-            learning[0]._learn_together(learning, shared, theirs)
-
     def _begin(self, X, codes, n_classes):
         self.present_ = np.unique(codes)
         self.n_classes_, self.n_features_in_ = int(n_classes), X.shape[1]

@@ -116,6 +116,21 @@ class LowDensityClassifier(CandidateClassifier):
         Z = K @ landmark_axes(K[chosen], self.n_features)
         return {"Z": Z, "base": X, "axes": Z, "gamma": 0.0}
 
+    @staticmethod
+    def fit_each(models, X, shared, labels, n_classes: int) -> None:
+        """Fit models of the same settings to labels of each, (rows, codes), at once.
+
+        Each is as `fit_codes` fits it alone.
+        """
+        found = [
+            (model, (rows, model._begin(X, codes, n_classes)))
+            for model, (rows, codes) in zip(models, labels)
+        ]
+        found = [pair for pair in found if len(pair[0].present_) > 1]
+        if found:
+            learning, theirs = zip(*found)
+            LowDensityClassifier._learn_together(learning, shared, theirs)
+
     def _learn(self, X, shared, rows, codes):
         self._learn_together([self], shared, [(rows, codes)])
 
